@@ -1,0 +1,289 @@
+package vault
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// ErrNoVault says that a folder has no vault.yaml.
+var ErrNoVault = errors.New("there is no vault.yaml")
+
+// Snapshot is everything that a vault says at one revision. Nothing in it is
+// changed after Read.
+type Snapshot struct {
+	Config *Config
+	// Assets are the valid assets, sorted by id.
+	Assets []*Asset
+	// Invalid are the assets that could not be read or share an id; only ID
+	// and Path are known. Sorted by id, then path.
+	Invalid []Facts
+	// Receipts are the chains by subject ("asset/<id>"), in order, whether or
+	// not they hold.
+	Receipts map[string]Chain
+	// Problems are all that is wrong or odd, sorted.
+	Problems []Problem
+}
+
+// Relevant says whether a path below a vault's folder can matter to a
+// Snapshot, so that a reader of a repository whose root is the vault leaves
+// the rest alone. For a folder it says whether to look into it.
+func Relevant(p string, folder bool) bool {
+	top, _, below := strings.Cut(p, "/")
+	switch top {
+	case "assets", "receipts":
+		return below || folder
+	case ConfigFile:
+		return !below && !folder
+	}
+	return false
+}
+
+// Asset finds a valid asset.
+func (s *Snapshot) Asset(id ID) (*Asset, bool) {
+	i, found := slices.BinarySearchFunc(s.Assets, id, func(a *Asset, id ID) int { return cmp.Compare(a.ID, id) })
+	if !found {
+		return nil, false
+	}
+	return s.Assets[i], true
+}
+
+// Chain is the chain of an asset's receipts, in order.
+func (s *Snapshot) Chain(id ID) Chain { return s.Receipts["asset/"+string(id)] }
+
+// Facts are the governed facts of every asset, invalid ones too, sorted by id,
+// then path.
+func (s *Snapshot) Facts() []Facts {
+	out := make([]Facts, 0, len(s.Assets)+len(s.Invalid))
+	for _, a := range s.Assets {
+		out = append(out, a.Facts)
+	}
+	out = append(out, s.Invalid...)
+	slices.SortStableFunc(out, func(a, b Facts) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Path, b.Path))
+	})
+	return out
+}
+
+// Read makes a snapshot of a vault's files, whose paths are relative to the
+// vault's folder. A bad file becomes a problem and hides no other. Read fails
+// only if vault.yaml is missing (ErrNoVault) or invalid, as nothing can be
+// judged then.
+func Read(files []File) (*Snapshot, error) {
+	i := slices.IndexFunc(files, func(f File) bool { return f.Path == ConfigFile })
+	if i < 0 {
+		return nil, ErrNoVault
+	}
+	if files[i].Kind != FileRegular && files[i].Kind != FileExecutable {
+		return nil, Problem{Severity: Error, Path: ConfigFile, Message: "this is no plain file", Mend: "put the file itself here"}
+	}
+	config, err := ParseConfig(files[i].Data)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{Config: config, Receipts: map[string]Chain{}}
+	var found findings
+	groups := discover(files, &found)
+	for _, g := range groups {
+		s.readAsset(g, &found)
+	}
+	s.excludeTwins(&found)
+	s.readReceipts(files, &found)
+	s.standing(&found)
+	s.Problems = found.list()
+	return s, nil
+}
+
+// group is the files of one asset.
+type group struct {
+	path  string // the asset's file or folder
+	files []File
+}
+
+func (g group) id() ID {
+	name := path.Base(g.path)
+	if len(g.files) == 1 && g.files[0].Path == g.path {
+		name = strings.TrimSuffix(name, path.Ext(name))
+	}
+	return ID(name)
+}
+
+// discover finds the assets among a vault's files: the topmost folder with
+// asset.yaml or SKILL.md takes everything below it.
+func discover(files []File, found *findings) []group {
+	folders := map[string]bool{}
+	for _, f := range files {
+		name := path.Base(f.Path)
+		if dir := path.Dir(f.Path); (name == "asset.yaml" || name == "SKILL.md") && strings.HasPrefix(dir, "assets/") {
+			folders[dir] = true
+		}
+	}
+	groups := map[string]*group{}
+	for _, f := range files {
+		if !strings.HasPrefix(f.Path, "assets/") {
+			continue
+		}
+		at, isAsset := placeOf(f.Path, folders)
+		if !isAsset {
+			stray(f, found)
+			continue
+		}
+		if groups[at] == nil {
+			groups[at] = &group{path: at}
+		}
+		groups[at].files = append(groups[at].files, f)
+	}
+	out := make([]group, 0, len(groups))
+	for _, at := range sortedKeys(groups) {
+		out = append(out, *groups[at])
+	}
+	return out
+}
+
+// placeOf is the file or folder of the asset to which a path belongs.
+func placeOf(p string, folders map[string]bool) (string, bool) {
+	parts := strings.Split(p, "/")
+	dir := parts[0]
+	for _, part := range parts[1:] {
+		if skipped(part) {
+			return "", false
+		}
+		dir += "/" + part
+		if folders[dir] {
+			return dir, true
+		}
+	}
+	name := parts[len(parts)-1]
+	ok := name != "README.md" && (strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".yaml")) &&
+		name != "asset.yaml" && name != "SKILL.md"
+	return p, ok
+}
+
+func skipped(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
+
+// stray tells of a file below assets/ that is no asset, unless its name says
+// that it is not meant to be one.
+func stray(f File, found *findings) {
+	for _, part := range strings.Split(f.Path, "/") {
+		if skipped(part) || part == "README.md" {
+			return
+		}
+	}
+	if name := path.Base(f.Path); name == "asset.yaml" || name == "SKILL.md" {
+		found.add(Problem{Severity: Error, Path: f.Path, Message: "an asset needs a folder of its own", Mend: "move it to assets/<any folders>/<id>/" + name})
+		return
+	}
+	found.add(Problem{Severity: Warning, Path: f.Path, Message: "this is no asset: its name ends neither in .md nor in .yaml",
+		Mend: "rename it, move it into an asset's folder, or begin its name with _"})
+}
+
+func (s *Snapshot) readAsset(g group, found *findings) {
+	asset, err := ParseAsset(g.path, g.files, s.Config)
+	if err != nil {
+		for _, p := range Problems(err) {
+			found.add(p)
+		}
+		s.Invalid = append(s.Invalid, Facts{ID: g.id(), Path: g.path, Invalid: true})
+		return
+	}
+	for _, p := range asset.Warnings {
+		found.add(p)
+	}
+	s.Assets = append(s.Assets, asset)
+}
+
+// excludeTwins makes assets invalid that share an id: nobody can tell which of
+// them was meant.
+func (s *Snapshot) excludeTwins(found *findings) {
+	slices.SortStableFunc(s.Assets, func(a, b *Asset) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Path, b.Path))
+	})
+	holders := map[ID][]string{}
+	for _, a := range s.Assets {
+		holders[a.ID] = append(holders[a.ID], a.Path)
+	}
+	for _, bad := range s.Invalid {
+		holders[bad.ID] = append(holders[bad.ID], bad.Path)
+	}
+	kept := s.Assets[:0]
+	for _, a := range s.Assets {
+		if len(holders[a.ID]) == 1 {
+			kept = append(kept, a)
+			continue
+		}
+		s.Invalid = append(s.Invalid, Facts{ID: a.ID, Path: a.Path, Invalid: true})
+		for _, other := range holders[a.ID] {
+			if other != a.Path {
+				found.add(Problem{Severity: Error, Path: a.KeyFile(), Field: "id",
+					Message: fmt.Sprintf("%s has the id %s as well, so both are left out", other, a.ID), Mend: "give one of them another id, or remove it"})
+			}
+		}
+	}
+	s.Assets = kept
+	slices.SortStableFunc(s.Invalid, func(a, b Facts) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Path, b.Path))
+	})
+}
+
+func (s *Snapshot) readReceipts(files []File, found *findings) {
+	for _, f := range files {
+		if !strings.HasPrefix(f.Path, "receipts/") || skipped(path.Base(f.Path)) || path.Base(f.Path) == "README.md" {
+			continue
+		}
+		subject, _, ok := receiptPlace(f.Path)
+		switch {
+		case !ok:
+			found.add(Problem{Severity: Error, Path: f.Path, Message: "this is no place of a receipt", Mend: "receipts lie at receipts/<kind>/<id>/<seq>.yaml; move it away"})
+		case f.Kind != FileRegular && f.Kind != FileExecutable || f.Data == nil:
+			found.add(Problem{Severity: Error, Path: f.Path, Message: "this is no plain file of a receipt's size", Mend: receiptMend})
+		default:
+			r, err := ParseReceipt(f)
+			if err != nil {
+				for _, p := range Problems(err) {
+					found.add(p)
+				}
+				continue
+			}
+			s.Receipts[subject] = append(s.Receipts[subject], r)
+		}
+	}
+	for _, chain := range s.Receipts {
+		slices.SortFunc(chain, func(a, b *Receipt) int { return cmp.Compare(a.Seq, b.Seq) })
+	}
+}
+
+// standing holds each asset against its chain (format.md §4).
+func (s *Snapshot) standing(found *findings) {
+	for _, a := range s.Assets {
+		chain := s.Chain(a.ID)
+		last := chain.Last()
+		broken := chain.Check(s.Config.Project, "asset/"+string(a.ID))
+		if broken != nil {
+			found.add(Problem{Severity: Error, Path: ReceiptPath("asset/"+string(a.ID), 1), Message: "the chain of receipts counts for nothing: " + broken.Error(), Mend: receiptMend})
+		}
+		if last != nil {
+			a.Modified = last.At
+		}
+		a.Receipted = broken == nil && last != nil && last.To == a.Status && last.Digest == a.Digest
+		if a.Status == StatusApproved && !a.Receipted {
+			found.add(s.unreceipted(a, last, broken))
+		}
+	}
+}
+
+func (s *Snapshot) unreceipted(a *Asset, last *Receipt, broken error) Problem {
+	why := "it is approved by hand: no receipt says so"
+	switch {
+	case broken != nil:
+		why = "it says approved, and its chain of receipts is broken"
+	case last != nil && last.Digest != a.Digest:
+		why = fmt.Sprintf("it was changed after receipt %04d", last.Seq)
+	case last != nil:
+		why = fmt.Sprintf("it says approved, and receipt %04d says %s", last.Seq, last.To)
+	}
+	return Problem{Severity: Warning, Path: a.KeyFile(), Field: "status", Message: "unreceipted, so no agent gets it: " + why,
+		Mend: fmt.Sprintf("review it and run: lm asset govern %s --status approved", a.ID)}
+}
