@@ -48,9 +48,17 @@ type Asset struct {
 	// Warnings are what is odd about the asset and does not make it invalid.
 	Warnings []Problem
 
-	body  string
-	files []File // the folder's content files, sorted; nil for a single file
-	keys  map[string]any
+	body   string
+	files  []File // the folder's content files, sorted; nil for a single file
+	keys   map[string]any
+	places map[string][2]int // line and column of keys and bindings
+}
+
+// Place is the line and column in the key file where a field stands: a key of
+// §1, or a binding as "bindings[0]". 0, 0: it does not.
+func (a *Asset) Place(field string) (line, column int) {
+	at := a.places[field]
+	return at[0], at[1]
 }
 
 // Body is the readable content, with LF line ends: of a skill the
@@ -309,6 +317,9 @@ func (p *assetParser) readKeys(d *document) {
 		delete(readers, "description")
 	}
 	there := d.keys(d.root, "", readers)
+	for key, n := range there {
+		p.place(d, key, n)
+	}
 	p.require(d, there)
 	for i := 0; i < len(d.root.Content); i += 2 {
 		switch key, value := d.root.Content[i], d.root.Content[i+1]; key {
@@ -318,6 +329,13 @@ func (p *assetParser) readKeys(d *document) {
 			p.readPayload(d, value, "payload")
 		}
 	}
+}
+
+func (p *assetParser) place(d *document, field string, n *yaml.Node) {
+	if p.asset.places == nil {
+		p.asset.places = map[string][2]int{}
+	}
+	p.asset.places[field] = [2]int{n.Line + d.skip, n.Column}
 }
 
 // newerFormat says it first where the file is of a later lm: the rest of what
@@ -485,6 +503,7 @@ func (p *assetParser) readBindings(d *document, n *yaml.Node, field string) {
 		b := Binding{Mode: ModeReference, Priority: p.asset.Priority, Enabled: true}
 		out := map[string]any{}
 		name := fmt.Sprintf("%s[%d]", field, i)
+		p.place(d, name, item)
 		there := d.keys(item, name, map[string]keyReader{
 			"target": func(n *yaml.Node, f string) {
 				b.Target = d.subject(n, f, "", false, KindAgent, KindTask, KindFramework)

@@ -15,14 +15,20 @@ import (
 // Canonical is the exact text whose SHA-256 is the asset's digest (format.md
 // §4): the governed keys as canonical JSON, then a line for each content file.
 func (a *Asset) Canonical() string {
+	return string(canonicalJSON(nfc(a.keys))) + "\n" + a.contentLines()
+}
+
+// Governed are the keys that count in the digest, those at the format's
+// constants left out. The caller does not change them.
+func (a *Asset) Governed() map[string]any { return a.keys }
+
+// ContentDigest hashes the content files alone, without the keys.
+func (a *Asset) ContentDigest() Digest { return digestOf(a.contentLines()) }
+
+func (a *Asset) contentLines() string {
 	var b strings.Builder
-	b.Write(canonicalJSON(nfc(a.keys)))
-	b.WriteByte('\n')
-	if a.files == nil {
-		if a.body != "" {
-			writeFileLine(&b, []byte(a.body), "body")
-		}
-		return b.String()
+	if a.files == nil && a.body != "" {
+		writeFileLine(&b, []byte(a.body), "body")
 	}
 	for _, f := range a.files {
 		writeFileLine(&b, f.Data, f.Path)

@@ -164,8 +164,8 @@ func oneLine(n *yaml.Node) bool { return lineWidth(n) <= 80 }
 
 func lineWidth(n *yaml.Node) int {
 	if n.Kind == yaml.ScalarNode {
-		if strings.Contains(n.Value, "\n") {
-			return 1000
+		if strings.ContainsAny(n.Value, "\n:") {
+			return 1000 // yaml.v3 quotes a colon in a flow; block style reads better
 		}
 		return len(n.Value) + 4
 	}

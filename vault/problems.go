@@ -13,7 +13,13 @@ import (
 // at once.
 type findings struct{ all *multierror.Error }
 
-func (f *findings) add(p Problem) { f.all = multierror.Append(f.all, p) }
+// add records a problem; one that is about a whole file points at its head.
+func (f *findings) add(p Problem) {
+	if p.Line == 0 {
+		p.Line, p.Column = 1, 1
+	}
+	f.all = multierror.Append(f.all, p)
+}
 
 // err is nil unless one of the findings is an error; warnings alone make
 // nothing invalid. It calls ErrorOrNil, because a nil *multierror.Error in an

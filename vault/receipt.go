@@ -43,6 +43,9 @@ type Receipt struct {
 	Proposal   string
 	SourceRefs []string
 	Signature  string
+	// Identity says how an actor was told apart from the agent in whose shell
+	// the call was made; written as x-identity.
+	Identity string
 
 	hash Digest
 }
@@ -137,6 +140,7 @@ func (r *Receipt) read(d *document) {
 		"proposal":    text(&r.Proposal),
 		"source_refs": func(n *yaml.Node, f string) { r.SourceRefs = d.texts(n, f) },
 		"signature":   text(&r.Signature),
+		"x-identity":  text(&r.Identity),
 	})
 	for _, key := range []string{"schema", "project", "subject", "kind", "seq", "from", "to", "digest", "actor", "at"} {
 		if there[key] == nil {
@@ -188,7 +192,7 @@ func (r *Receipt) keys() map[string]any {
 		"actor": string(r.Actor), "at": FormatTime(r.At),
 	}
 	for key, value := range map[string]string{
-		"object": r.Object, "prev": string(r.Prev), "reason": r.Reason, "scope": r.Scope, "memory": r.Memory, "proposal": r.Proposal,
+		"object": r.Object, "prev": string(r.Prev), "reason": r.Reason, "scope": r.Scope, "memory": r.Memory, "proposal": r.Proposal, "x-identity": r.Identity,
 	} {
 		if value != "" {
 			out[key] = value

@@ -78,7 +78,7 @@ func Read(files []File) (*Snapshot, error) {
 		return nil, ErrNoVault
 	}
 	if files[i].Kind != FileRegular && files[i].Kind != FileExecutable {
-		return nil, Problem{Severity: Error, Path: ConfigFile, Message: "this is no plain file", Mend: "put the file itself here"}
+		return nil, Problem{Severity: Error, Path: ConfigFile, Line: 1, Column: 1, Message: "this is no plain file", Mend: "put the file itself here"}
 	}
 	config, err := ParseConfig(files[i].Data)
 	if err != nil {
@@ -139,6 +139,19 @@ func discover(files []File, found *findings) []group {
 	out := make([]group, 0, len(groups))
 	for _, at := range sortedKeys(groups) {
 		out = append(out, *groups[at])
+	}
+	return out
+}
+
+// Places finds the files or folders that an id names among a vault's files,
+// sorted; only their paths are looked at. More than one means that the id is
+// taken twice.
+func Places(files []File, id ID) []string {
+	var out []string
+	for _, g := range discover(files, &findings{}) {
+		if g.id() == id {
+			out = append(out, g.path)
+		}
 	}
 	return out
 }
@@ -217,7 +230,8 @@ func (s *Snapshot) excludeTwins(found *findings) {
 		s.Invalid = append(s.Invalid, Facts{ID: a.ID, Path: a.Path, Invalid: true})
 		for _, other := range holders[a.ID] {
 			if other != a.Path {
-				found.add(Problem{Severity: Error, Path: a.KeyFile(), Field: "id",
+				line, column := a.Place("id")
+				found.add(Problem{Severity: Error, Path: a.KeyFile(), Line: line, Column: column, Field: "id",
 					Message: fmt.Sprintf("%s has the id %s as well, so both are left out", other, a.ID), Mend: "give one of them another id, or remove it"})
 			}
 		}
@@ -284,6 +298,7 @@ func (s *Snapshot) unreceipted(a *Asset, last *Receipt, broken error) Problem {
 	case last != nil:
 		why = fmt.Sprintf("it says approved, and receipt %04d says %s", last.Seq, last.To)
 	}
-	return Problem{Severity: Warning, Path: a.KeyFile(), Field: "status", Message: "unreceipted, so no agent gets it: " + why,
+	line, column := a.Place("status")
+	return Problem{Severity: Warning, Path: a.KeyFile(), Line: line, Column: column, Field: "status", Message: "unreceipted, so no agent gets it: " + why,
 		Mend: fmt.Sprintf("review it and run: lm asset govern %s --status approved", a.ID)}
 }

@@ -235,8 +235,8 @@ const (
 )
 
 // Problem is one thing that is wrong, said to the person who can mend it:
-// where, what, and what to do. Line and Column count from 1 in code points; 0
-// means the whole file.
+// where, what, and what to do. Line and Column count from 1, columns in code
+// points; a problem of a whole file is at 1:1.
 type Problem struct {
 	Severity Severity `json:"severity"`
 	Path     string   `json:"path"`
@@ -250,11 +250,7 @@ type Problem struct {
 // Error renders the problem as one line, file:line:column first.
 func (p Problem) Error() string {
 	var b strings.Builder
-	b.WriteString(p.Path)
-	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
-	}
-	fmt.Fprintf(&b, ": %s: ", p.Severity)
+	fmt.Fprintf(&b, "%s:%d:%d: %s: ", p.Path, p.Line, p.Column, p.Severity)
 	if p.Field != "" {
 		fmt.Fprintf(&b, "%s: ", p.Field)
 	}

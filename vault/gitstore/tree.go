@@ -1,0 +1,279 @@
+package gitstore
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"longmemory.dev/lm/vault"
+)
+
+// emptyTree is the id of a tree without entries.
+const emptyTree Hash = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+// mode is a tree entry's mode as Git writes it, in octal.
+type mode string
+
+const (
+	modeTree       mode = "40000"
+	modeFile       mode = "100644"
+	modeExecutable mode = "100755"
+	modeSymlink    mode = "120000"
+	modeSubmodule  mode = "160000"
+)
+
+// kind is the vault's word for a mode. A group-writable file (100664, written
+// by very old versions of Git) is a regular one.
+func (m mode) kind() vault.FileKind {
+	switch m {
+	case modeExecutable:
+		return vault.FileExecutable
+	case modeSymlink:
+		return vault.FileSymlink
+	case modeSubmodule:
+		return vault.FileSubmodule
+	}
+	return vault.FileRegular
+}
+
+func modeOf(kind vault.FileKind) mode {
+	switch kind {
+	case vault.FileExecutable:
+		return modeExecutable
+	case vault.FileSymlink:
+		return modeSymlink
+	case vault.FileSubmodule:
+		return modeSubmodule
+	}
+	return modeFile
+}
+
+// readable says whether the kind's bytes are ever read.
+func readable(kind vault.FileKind) bool {
+	return kind == vault.FileRegular || kind == vault.FileExecutable
+}
+
+// entry is one line of a tree. The zero entry stands for one that is not there.
+type entry struct {
+	name string
+	mode mode
+	id   Hash
+}
+
+// same says whether two entries hold the same thing.
+func (e entry) same(o entry) bool { return e.mode == o.mode && e.id == o.id }
+
+// sortName is what Git sorts a tree by: folders as if they ended in a slash.
+func (e entry) sortName() string {
+	if e.mode == modeTree {
+		return e.name + "/"
+	}
+	return e.name
+}
+
+// parseTree reads a tree object. A name that no file system should see makes
+// the tree damaged.
+func parseTree(data []byte) ([]entry, error) {
+	var entries []entry
+	for len(data) > 0 {
+		head, rest, ok := bytes.Cut(data, []byte{0})
+		m, name, ok2 := strings.Cut(string(head), " ")
+		if !ok || !ok2 || len(rest) < 20 {
+			return nil, errors.New("is damaged; git fsck says more")
+		}
+		if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
+			return nil, fmt.Errorf("has an entry named %q, which no Git writes; git fsck says more", name)
+		}
+		entries = append(entries, entry{name, mode(strings.TrimLeft(m, "0")), Hash(hex.EncodeToString(rest[:20]))})
+		data = rest[20:]
+	}
+	return entries, nil
+}
+
+// encodeTree writes entries as a tree object, in Git's order.
+func encodeTree(entries []entry) []byte {
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.sortName(), b.sortName()) })
+	var b bytes.Buffer
+	for _, e := range entries {
+		id, _ := hex.DecodeString(string(e.id))
+		fmt.Fprintf(&b, "%s %s\x00%s", e.mode, e.name, id)
+	}
+	return b.Bytes()
+}
+
+// tree reads a tree object; where names it in messages.
+func (r *Repo) tree(h Hash, where string) ([]entry, error) {
+	if h == emptyTree || h == "" {
+		return nil, nil
+	}
+	kind, _, data, err := r.objects.read(h, -1)
+	if err != nil {
+		return nil, fmt.Errorf("folder %s: %w%s", orRoot(where), err, r.fetchHint(err))
+	}
+	if kind != plumbing.TreeObject {
+		return nil, fmt.Errorf("folder %s: object %s is a %s: %w", orRoot(where), h, kind, ErrUnsupported)
+	}
+	entries, err := parseTree(data)
+	if err != nil {
+		return nil, fmt.Errorf("folder %s: tree %s %w", orRoot(where), h, err)
+	}
+	return entries, nil
+}
+
+// fetchHint says how to get an object that a partial clone left out.
+func (r *Repo) fetchHint(err error) string {
+	if !errors.Is(err, errMissing) {
+		return ""
+	}
+	for _, e := range r.local.section("extensions") {
+		if strings.EqualFold(e.name, "partialclone") {
+			return fmt.Sprintf("; it is a partial clone and lm does not fetch: git -C %s fetch --refetch --no-filter %s brings everything", r.where(), e.value)
+		}
+	}
+	for _, remote := range r.Remotes() {
+		if promised := r.local.bool("remote."+remote+".promisor", false); promised {
+			return fmt.Sprintf("; it is a partial clone and lm does not fetch: git -C %s fetch --refetch --no-filter %s brings everything", r.where(), remote)
+		}
+	}
+	return "; git fsck says what else is missing"
+}
+
+func orRoot(dir string) string {
+	if dir == "" {
+		return "."
+	}
+	return dir
+}
+
+// rootTree is the tree of a commit; that of no commit is empty.
+func (r *Repo) rootTree(h Hash) (Hash, error) {
+	if h == "" {
+		return emptyTree, nil
+	}
+	c, err := r.commit(h)
+	if err != nil {
+		return "", err
+	}
+	return c.tree, nil
+}
+
+// entryAt finds what lies at a path below a tree: the zero entry if nothing
+// does. The path "" is the tree itself.
+func (r *Repo) entryAt(root Hash, file string) (entry, error) {
+	at := entry{mode: modeTree, id: root}
+	for name := range strings.SplitSeq(file, "/") {
+		if name == "" {
+			continue
+		}
+		if at.mode != modeTree {
+			return entry{}, nil
+		}
+		entries, err := r.tree(at.id, path.Dir(file))
+		if err != nil {
+			return entry{}, err
+		}
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
+		if i < 0 {
+			return entry{}, nil
+		}
+		at = entries[i]
+	}
+	return at, nil
+}
+
+// cleanDir brings a folder's path to its one form: slashes, no dots, "" for
+// the root.
+func cleanDir(dir string) string {
+	dir = path.Clean("/" + filepath.ToSlash(dir))
+	return strings.TrimPrefix(dir, "/")
+}
+
+// Subtree is the id of the tree of a folder ("" is the root) at a commit.
+// ErrNotFound if there is no such folder.
+func (r *Repo) Subtree(commit Hash, dir string) (Hash, error) {
+	root, err := r.rootTree(commit)
+	if err != nil {
+		return "", err
+	}
+	e, err := r.entryAt(root, cleanDir(dir))
+	if err != nil {
+		return "", err
+	}
+	if e.mode != modeTree {
+		return "", fmt.Errorf("there is no folder %s in commit %s of %s: %w", orRoot(dir), commit, r.where(), ErrNotFound)
+	}
+	return e.id, nil
+}
+
+// BlobID is the id that Git gives these bytes as a file.
+func BlobID(data []byte) Hash {
+	return Hash(plumbing.ComputeHash(plumbing.BlobObject, data).String())
+}
+
+// TreeID is the id of the tree that these files make: of each its kind and its
+// Object, or its Data where no Object is known. Special files are left out, as
+// git leaves them out. The order of the files does not matter.
+func TreeID(files []vault.File) (Hash, error) {
+	root := newFolder()
+	for _, f := range files {
+		if f.Kind == vault.FileSpecial {
+			continue
+		}
+		id := Hash(f.Object)
+		if id == "" && f.Data != nil {
+			id = BlobID(f.Data)
+		}
+		if !isHash(string(id)) {
+			return "", fmt.Errorf("%s has neither bytes nor an object id, so its folder has no tree id", f.Path)
+		}
+		if err := root.put(f.Path, entry{mode: modeOf(f.Kind), id: id}); err != nil {
+			return "", err
+		}
+	}
+	return root.id(), nil
+}
+
+// folder is a tree that is being put together from paths.
+type folder struct {
+	files   map[string]entry
+	folders map[string]*folder
+}
+
+func newFolder() *folder { return &folder{map[string]entry{}, map[string]*folder{}} }
+
+func (f *folder) put(file string, e entry) error {
+	dir, rest, deeper := strings.Cut(file, "/")
+	if !deeper {
+		if f.folders[file] != nil {
+			return fmt.Errorf("%s is a file and a folder", file)
+		}
+		e.name = file
+		f.files[file] = e
+		return nil
+	}
+	if _, ok := f.files[dir]; ok {
+		return fmt.Errorf("%s is a file and a folder", dir)
+	}
+	if f.folders[dir] == nil {
+		f.folders[dir] = newFolder()
+	}
+	return f.folders[dir].put(rest, e)
+}
+
+func (f *folder) id() Hash {
+	var entries []entry
+	for _, e := range f.files {
+		entries = append(entries, e)
+	}
+	for name, sub := range f.folders {
+		entries = append(entries, entry{name, modeTree, sub.id()})
+	}
+	return Hash(plumbing.ComputeHash(plumbing.TreeObject, encodeTree(entries)).String())
+}
