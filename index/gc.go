@@ -1,0 +1,112 @@
+package index
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/hashicorp/go-multierror"
+)
+
+// abandoned is the age from which a temporary folder is removed that no
+// builder holds a lock on.
+const abandoned = time.Hour
+
+// Entry is an index of some key.
+type Entry struct {
+	Key     Key
+	Size    int64 // bytes, of all files
+	ModTime time.Time
+	Status  Status // OldFormat, Damaged or Current
+}
+
+// List lists the indexes under root, the newest first, equal ones by key. It
+// reads all of each to tell the status; a damaged form may go unnoticed. A
+// missing root holds none.
+func List(root string) ([]Entry, error) {
+	if _, err := os.ReadDir(root); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	entries := folders(root)
+	for i := range entries {
+		e := &entries[i]
+		files, _ := os.ReadDir(filepath.Join(root, string(e.Key)))
+		for _, f := range files {
+			if info, err := f.Info(); err == nil {
+				e.Size += info.Size()
+			}
+		}
+		x, status, _ := Open(root, e.Key)
+		if e.Status = status; status == Current {
+			x.Close()
+		}
+	}
+	return entries, nil
+}
+
+// folders lists the indexes under root as List does, without sizes and
+// statuses.
+func folders(root string) []Entry {
+	files, _ := os.ReadDir(root)
+	var entries []Entry
+	for _, f := range files {
+		if key := Key(f.Name()); key.valid() {
+			if info, err := f.Info(); err == nil {
+				entries = append(entries, Entry{Key: key, ModTime: info.ModTime()})
+			}
+		}
+	}
+	slices.SortFunc(entries, func(a, b Entry) int {
+		return cmp.Or(b.ModTime.Compare(a.ModTime), cmp.Compare(a.Key, b.Key))
+	})
+	return entries
+}
+
+// GC removes all indexes under root but the newest keep and the current one,
+// and what builders left that died. It returns the keys that it removed. A
+// reader that has an index open keeps it.
+func GC(root string, keep int, current Key) (removed []Key, err error) {
+	var errs *multierror.Error
+	entries := folders(root)
+	for _, e := range entries[min(max(keep, 0), len(entries)):] {
+		if e.Key == current {
+			continue
+		}
+		if err := discard(root, filepath.Join(root, string(e.Key))); err != nil {
+			errs = multierror.Append(errs, err)
+			continue
+		}
+		removed = append(removed, e.Key)
+	}
+	files, _ := os.ReadDir(root)
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), temporary) {
+			errs = multierror.Append(errs, sweep(filepath.Join(root, f.Name())))
+		}
+	}
+	return removed, errs.ErrorOrNil()
+}
+
+// sweep removes a temporary folder whose builder is dead for a while.
+func sweep(dir string) error {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || time.Since(info.ModTime()) < abandoned {
+		return err
+	}
+	lock := flock.New(filepath.Join(dir, lockName))
+	held, err := lock.TryLock()
+	if err != nil || !held {
+		return err
+	}
+	defer lock.Close()
+	return os.RemoveAll(dir)
+}
