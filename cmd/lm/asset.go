@@ -1,0 +1,392 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"longmemory.dev/lm/internal/workspace"
+	"longmemory.dev/lm/vault"
+)
+
+func (c *command) assetCommand() *cli.Command {
+	return &cli.Command{
+		Name: "asset", Usage: "look at assets, add them and govern them",
+		Subcommands: []*cli.Command{c.listCommand(), c.showCommand(), c.registerCommand(), c.governCommand(), c.explainCommand(), c.loadoutCommand()},
+	}
+}
+
+func (c *command) listCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list the assets at HEAD, whatever their state",
+		Flags: append(append(subjectFlags(), revisionFlags()...),
+			&cli.StringSliceFlag{Name: "types", Aliases: []string{"type"}, Usage: "only these `TYPES`"},
+			&cli.StringSliceFlag{Name: "status", Usage: "only these `STATES`"},
+		),
+		Action: func(ctx *cli.Context) error {
+			if err := arguments(ctx); err != nil {
+				return err
+			}
+			ask := workspace.ListAsk{Subject: subject(ctx), Revision: revision(ctx)}
+			for _, t := range ctx.StringSlice("types") {
+				if !slices.Contains(vault.Types, vault.Type(t)) {
+					return fmt.Errorf("%w: there is no asset type %q; the types are %v", workspace.ErrUsage, t, vault.Types)
+				}
+				ask.Types = append(ask.Types, vault.Type(t))
+			}
+			for _, s := range ctx.StringSlice("status") {
+				if !slices.Contains(vault.Statuses, vault.Status(s)) {
+					return fmt.Errorf("%w: there is no status %q; the states are %v", workspace.ErrUsage, s, vault.Statuses)
+				}
+				ask.Statuses = append(ask.Statuses, vault.Status(s))
+			}
+			v, err := c.open(ctx)
+			if err != nil {
+				return err
+			}
+			defer v.Close()
+			l, err := v.List(ctx.Context, ask)
+			if err != nil {
+				return err
+			}
+			if ctx.Bool("json") {
+				return c.json(l)
+			}
+			rows := [][]string{}
+			for _, a := range l.Assets {
+				rows = append(rows, []string{string(a.ID), string(a.Type), strconv.Itoa(a.Version), state(a), string(a.Owner), a.Name})
+			}
+			if len(rows) > 0 {
+				c.table([]string{"ID", "TYPE", "VERSION", "STATUS", "OWNER", "NAME"}, rows)
+			}
+			if l.Hidden > 0 {
+				c.note("%d more that you may not read", l.Hidden)
+			}
+			return nil
+		},
+	}
+}
+
+func state(a workspace.Row) string {
+	switch {
+	case a.Invalid:
+		return "invalid"
+	case a.Status == vault.StatusApproved && !a.Receipted:
+		return "approved, unreceipted"
+	}
+	return string(a.Status)
+}
+
+// reference reads ID or ID@VERSION.
+func reference(arg string) (vault.ID, int, error) {
+	id, version, found := strings.Cut(arg, "@")
+	if !found {
+		return vault.ID(id), 0, nil
+	}
+	n, err := strconv.Atoi(version)
+	if err != nil || n < 1 {
+		return "", 0, fmt.Errorf("%w: %q is no version; write %s@1", workspace.ErrUsage, version, id)
+	}
+	return vault.ID(id), n, nil
+}
+
+func (c *command) showCommand() *cli.Command {
+	return &cli.Command{
+		Name: "show", Usage: "show one asset: its keys, its content, its receipts", ArgsUsage: "ID[@VERSION]",
+		Flags: append(subjectFlags(), revisionFlags()...),
+		Action: func(ctx *cli.Context) error {
+			if err := arguments(ctx, "ID"); err != nil {
+				return err
+			}
+			id, version, err := reference(ctx.Args().First())
+			if err != nil {
+				return err
+			}
+			v, err := c.open(ctx)
+			if err != nil {
+				return err
+			}
+			defer v.Close()
+			a, err := v.Show(id, version, subject(ctx), revision(ctx))
+			if err != nil {
+				return err
+			}
+			if ctx.Bool("json") {
+				return c.json(a)
+			}
+			c.printShown(a)
+			return nil
+		},
+	}
+}
+
+func (c *command) printShown(a *workspace.Shown) {
+	c.say("%s@%d  %s, %s\n%s\n%s\n", a.ID, a.Version, a.Type, state(a.Row), plain(a.Name), plain(a.Description))
+	c.say("owner       %s", a.Owner)
+	c.say("visibility  %s", a.Visibility)
+	if a.ExpiresAt != "" {
+		c.say("expires     %s", a.ExpiresAt)
+	}
+	for _, key := range []string{"source", "content_ref", "teams", "acl", "bindings", "priority", "confidence", "labels", "payload", "metadata"} {
+		if value, ok := a.Keys[key]; ok {
+			var b bytes.Buffer
+			encoder := json.NewEncoder(&b)
+			encoder.SetEscapeHTML(false)
+			if encoder.Encode(value) == nil {
+				c.say("%-11s %s", key, strings.TrimSpace(b.String()))
+			}
+		}
+	}
+	c.say("file        %s", a.Path)
+	c.say("digest      %s", a.Digest)
+	for _, r := range a.Resources {
+		c.say("beside it   %s", plain(r))
+	}
+	for _, r := range a.Receipts {
+		from := string(r.From)
+		if from == "" {
+			from = "new"
+		}
+		c.say("receipt     %04d %s %s -> %s by %s %s", r.Seq, timeOf(r.At), from, r.To, r.Actor, plain(r.Reason))
+	}
+	if a.Body != "" {
+		c.say("\n%s", strings.TrimRight(a.Body, "\n"))
+	}
+}
+
+// changeFlags are the flags of register and govern (design.md §4).
+func changeFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "type", Usage: "`TYPE` skill, llm_wiki, chat_memory or code_graph"},
+		&cli.StringFlag{Name: "name", Usage: "what people call it"},
+		&cli.StringFlag{Name: "description", Usage: "what it answers, and when to use it"},
+		&cli.StringFlag{Name: "owner", Usage: "`SUBJECT` user:<id> or team:<id>"},
+		&cli.StringFlag{Name: "source-type", Usage: "where the content came from: manual, conversation, docs, repository or skill"},
+		&cli.StringFlag{Name: "source-ref", Usage: "what names that place"},
+		&cli.StringFlag{Name: "content-ref", Usage: "`URI` of the readable content, or a path inside the asset's folder"},
+		&cli.StringFlag{Name: "status", Usage: "draft, candidate, approved, deprecated, archived or failed"},
+		&cli.StringFlag{Name: "visibility", Usage: "private, project, team, restricted, agent or task"},
+		&cli.StringSliceFlag{Name: "teams", Usage: "the teams that visibility team means"},
+		&cli.StringSliceFlag{Name: "labels", Usage: "words of your own"},
+		&cli.StringSliceFlag{Name: "agents", Usage: "bind it to these agents; replaces the bindings to agents"},
+		&cli.StringSliceFlag{Name: "tasks", Usage: "bind it to these tasks; replaces the bindings to tasks"},
+		&cli.StringSliceFlag{Name: "frameworks", Usage: "bind it to these frameworks; replaces the bindings to frameworks"},
+		&cli.StringFlag{Name: "mode", Usage: "how the bound get it: direct, summary, tool or reference"},
+		&cli.Float64Flag{Name: "priority", Usage: "0 to 1, of the bindings named here, else of the asset"},
+		&cli.BoolFlag{Name: "required", Usage: "the bound must get it"},
+		&cli.Float64Flag{Name: "confidence", Usage: "0 to 1"},
+		&cli.StringFlag{Name: "expires-at", Usage: "a date or an RFC 3339 `TIME`"},
+		&cli.StringFlag{Name: "content-file", Usage: "the content from `FILE`, - for standard input"},
+		&cli.StringFlag{Name: "reason", Usage: "why, for the receipt"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "show what would be written, and write nothing"},
+	}
+}
+
+// change reads the flags of register and govern; jsonFlag names the one that
+// carries keys as JSON.
+func (c *command) change(ctx *cli.Context, jsonFlag string) (workspace.Change, error) {
+	text := func(name string) *string {
+		if !ctx.IsSet(name) {
+			return nil
+		}
+		value := ctx.String(name)
+		return &value
+	}
+	list := func(name string) *[]string {
+		if !ctx.IsSet(name) {
+			return nil
+		}
+		value := ctx.StringSlice(name)
+		return &value
+	}
+	number := func(name string) *float64 {
+		if !ctx.IsSet(name) {
+			return nil
+		}
+		value := ctx.Float64(name)
+		return &value
+	}
+	out := workspace.Change{
+		Type: text("type"), Name: text("name"), Description: text("description"), Owner: text("owner"), SourceType: text("source-type"),
+		SourceRef: text("source-ref"), ContentRef: text("content-ref"), Status: text("status"), Visibility: text("visibility"),
+		Mode: text("mode"), ExpiresAt: text("expires-at"), Teams: list("teams"), Labels: list("labels"), Agents: list("agents"),
+		Tasks: list("tasks"), Frameworks: list("frameworks"), Priority: number("priority"), Confidence: number("confidence"),
+		Reason: ctx.String("reason"), ExpectVersion: ctx.Int("expect-version"), DryRun: ctx.Bool("dry-run"),
+	}
+	if ctx.IsSet("required") {
+		required := ctx.Bool("required")
+		out.Required = &required
+	}
+	var err error
+	if value := ctx.String(jsonFlag); value != "" {
+		if out.Keys, err = c.jsonInput(value, "--"+jsonFlag); err != nil {
+			return out, err
+		}
+	}
+	if name := ctx.String("content-file"); name != "" {
+		if name == "-" && ctx.String(jsonFlag) == "-" {
+			return out, fmt.Errorf("%w: --content-file and --%s cannot both be standard input", workspace.ErrUsage, jsonFlag)
+		}
+		if out.Body, err = c.readFile(name, "--content-file"); err != nil {
+			return out, err
+		}
+		out.Body = append([]byte{}, bytes.ReplaceAll(out.Body, []byte("\r\n"), []byte("\n"))...)
+	}
+	return out, nil
+}
+
+// jsonInput reads one JSON object: a literal, a file, or - for standard input.
+func (c *command) jsonInput(value, flag string) (map[string]any, error) {
+	data := []byte(value)
+	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
+		var err error
+		if data, err = c.readFile(value, flag); err != nil {
+			return nil, err
+		}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var out map[string]any
+	if err := decoder.Decode(&out); err != nil || out == nil {
+		return nil, fmt.Errorf("%w: %s is no JSON object: %v", workspace.ErrUsage, flag, err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, fmt.Errorf("%w: %s: something follows the JSON object", workspace.ErrUsage, flag)
+	}
+	return out, nil
+}
+
+func (c *command) registerCommand() *cli.Command {
+	return &cli.Command{
+		Name: "register", Usage: "add an asset: one file, one receipt, one commit",
+		Flags: append(changeFlags(),
+			&cli.StringFlag{Name: "id", Usage: "else one made of the name"},
+			&cli.StringFlag{Name: "input-json", Usage: "keys as JSON: a `FILE`, - or the object itself; flags win over it"},
+		),
+		Action: func(ctx *cli.Context) error {
+			if err := arguments(ctx); err != nil {
+				return err
+			}
+			change, err := c.change(ctx, "input-json")
+			if err != nil {
+				return err
+			}
+			v, err := c.open(ctx)
+			if err != nil {
+				return err
+			}
+			defer v.Close()
+			w, err := v.Register(ctx.Context, vault.ID(ctx.String("id")), change)
+			if err != nil {
+				return err
+			}
+			return c.written(ctx, w)
+		},
+	}
+}
+
+func (c *command) governCommand() *cli.Command {
+	return &cli.Command{
+		Name: "govern", Usage: "change an asset's state, keys or content, with a receipt, in one commit", ArgsUsage: "ID",
+		Flags: append(changeFlags(),
+			&cli.StringFlag{Name: "patch-json", Usage: "keys as a JSON merge patch: a `FILE`, - or the object itself; flags win over it"},
+			&cli.IntFlag{Name: "expect-version", Usage: "exit 5 unless the asset has version `N`"},
+		),
+		Action: func(ctx *cli.Context) error {
+			if err := arguments(ctx, "ID"); err != nil {
+				return err
+			}
+			change, err := c.change(ctx, "patch-json")
+			if err != nil {
+				return err
+			}
+			v, err := c.open(ctx)
+			if err != nil {
+				return err
+			}
+			defer v.Close()
+			w, err := v.Govern(ctx.Context, vault.ID(ctx.Args().First()), change)
+			if err != nil {
+				return err
+			}
+			return c.written(ctx, w)
+		},
+	}
+}
+
+// written tells what a write did.
+func (c *command) written(ctx *cli.Context, w *workspace.Written) error {
+	hooksNote(c, w.Hooks)
+	if ctx.Bool("json") {
+		return c.json(w)
+	}
+	change := string(w.Status)
+	if w.From != "" {
+		change = fmt.Sprintf("%s -> %s", w.From, w.Status)
+	}
+	if w.DryRun {
+		c.say("%s@%d: %s; nothing was written. %s would be:\n", w.ID, w.Version, change, w.Path)
+		_, err := c.stdout.Write(w.Content)
+		return err
+	}
+	c.say("%s@%d: %s, by %s", w.ID, w.Version, change, w.Actor)
+	c.say("  %s, %s, commit %.12s", w.Path, w.Receipt, w.Commit)
+	if len(w.Changed) > 0 {
+		c.say("  changed: %s", strings.Join(w.Changed, ", "))
+	}
+	if w.Status != vault.StatusApproved && (w.Status == vault.StatusCandidate || w.Status == vault.StatusDraft) {
+		c.say("  no agent gets it before somebody approves it: lm asset govern %s --status approved", w.ID)
+	}
+	return nil
+}
+
+func (c *command) explainCommand() *cli.Command {
+	return &cli.Command{
+		Name: "explain", Usage: "run one asset through a request and show each decision", ArgsUsage: "ID",
+		Flags: append(requestFlags(), &cli.StringFlag{Name: "query", Usage: "the task, as `TEXT`"}),
+		Action: func(ctx *cli.Context) error {
+			if err := arguments(ctx, "ID"); err != nil {
+				return err
+			}
+			id, _, err := reference(ctx.Args().First())
+			if err != nil {
+				return err
+			}
+			ask, err := c.ask(ctx, ctx.String("query"))
+			if err != nil {
+				return err
+			}
+			v, err := c.open(ctx)
+			if err != nil {
+				return err
+			}
+			defer v.Close()
+			e, err := v.Explain(ctx.Context, id, ask)
+			if err != nil {
+				return err
+			}
+			if ctx.Bool("json") {
+				return c.json(e)
+			}
+			c.say("%s@%d  %s, %s", e.ID, e.Version, e.Type, e.Status)
+			c.say("%s\n%s\n", snapshotText(e.Snapshot), requestText(e.Request))
+			rows := [][]string{}
+			for _, s := range e.Steps {
+				mark := "ok"
+				if !s.Passed {
+					mark = "NO"
+				}
+				rows = append(rows, []string{mark, s.Name, s.Detail})
+			}
+			c.table([]string{"", "CHECK", "DETAIL"}, rows)
+			c.say("\n%s: %s", e.ID, e.Decision)
+			return nil
+		},
+	}
+}

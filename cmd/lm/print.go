@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// json prints a value for programs.
+func (c *command) json(value any) error {
+	encoder := json.NewEncoder(c.stdout)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// table prints rows for people. Cells are one line each and carry nothing that
+// a terminal would act on.
+func (c *command) table(head []string, rows [][]string) {
+	w := table.NewWriter()
+	style := table.StyleDefault
+	style.Box = table.BoxStyle{PaddingRight: "  "}
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Format.Header = text.FormatDefault
+	w.SetStyle(style)
+	w.SuppressTrailingSpaces()
+	w.AppendHeader(cells(head))
+	for _, row := range rows {
+		w.AppendRow(cells(row))
+	}
+	fmt.Fprintln(c.stdout, w.Render())
+}
+
+func cells(values []string) table.Row {
+	row := make(table.Row, len(values))
+	for i, value := range values {
+		row[i] = plain(value)
+	}
+	return row
+}
+
+// plain makes text of somebody else safe to print on one line of a terminal.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// note tells the person something that is not the answer.
+func (c *command) note(format string, args ...any) {
+	fmt.Fprintf(c.stderr, format+"\n", args...)
+}
+
+func (c *command) say(format string, args ...any) {
+	fmt.Fprintf(c.stdout, format+"\n", args...)
+}
+
+func hooksNote(c *command, hooks []string) {
+	if len(hooks) > 0 {
+		c.note("lm ran no commit hooks; this repository has %s", strings.Join(hooks, ", "))
+	}
+}
+
+// count is a number of things in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

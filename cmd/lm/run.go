@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"longmemory.dev/lm/governance"
+	"longmemory.dev/lm/internal/workspace"
+	"longmemory.dev/lm/vault"
+	"longmemory.dev/lm/vault/gitstore"
+)
+
+// The exit codes (design.md §4).
+const (
+	exitOK         = 0
+	exitFailure    = 1
+	exitUsage      = 2
+	exitInvalid    = 3
+	exitDenied     = 4
+	exitIncomplete = 4
+	exitConflict   = 5
+	exitNotFound   = 6
+)
+
+// exitError ends a command with a code of its own; the message is out already.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// exitCodes maps errors to exit codes; the first that matches counts.
+var exitCodes = []struct {
+	is   error
+	code int
+}{
+	{workspace.ErrUsage, exitUsage},
+	{governance.ErrReason, exitUsage},
+	{governance.ErrDenied, exitDenied},
+	{governance.ErrTransition, exitInvalid},
+	{workspace.ErrConflict, exitConflict},
+	{gitstore.ErrConflict, exitConflict},
+	{vault.ErrNoVault, exitNotFound},
+	{workspace.ErrNotFound, exitNotFound},
+	{gitstore.ErrNotFound, exitNotFound},
+}
+
+func exitCode(err error) int {
+	var own exitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &own):
+		return int(own)
+	}
+	for _, row := range exitCodes {
+		if errors.Is(err, row.is) {
+			return row.code
+		}
+	}
+	if len(vault.Problems(err)) > 0 {
+		return exitInvalid
+	}
+	return exitFailure
+}
+
+// command is what the commands of one process share.
+type command struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// run is lm: arguments in, one call, rendering out.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c := &command{stdin: stdin, stdout: stdout, stderr: stderr}
+	app := c.app()
+	arranged, err := arrange(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, append([]string{"lm"}, arranged...))
+	}
+	code := exitCode(err)
+	if own := exitError(0); err != nil && !errors.As(err, &own) {
+		fmt.Fprintf(stderr, "lm: %s\n", strings.TrimPrefix(err.Error(), "usage: "))
+	}
+	return code
+}
+
+func (c *command) app() *cli.App {
+	app := &cli.App{
+		Name:      "lm",
+		Usage:     "the knowledge that a team gives its agents, reviewed in Git",
+		Writer:    c.stdout,
+		ErrWriter: c.stderr,
+		Commands: []*cli.Command{
+			c.initCommand(), c.statusCommand(), c.assetCommand(), c.loadoutCommand(), c.searchCommand(), c.validateCommand(),
+			c.indexCommand(), c.versionCommand(), c.completionCommand(),
+		},
+		HideVersion:          true,
+		EnableBashCompletion: true,
+		ExitErrHandler:       func(*cli.Context, error) {},
+		OnUsageError:         onUsageError,
+		Action:               c.group,
+	}
+	c.everywhere(app.Commands)
+	return app
+}
+
+// everywhere gives every command that does something the flags that all have,
+// and every command that only groups others its help.
+func (c *command) everywhere(commands []*cli.Command) {
+	for _, cmd := range commands {
+		cmd.OnUsageError = onUsageError
+		if len(cmd.Subcommands) > 0 {
+			cmd.Action = c.group
+			c.everywhere(cmd.Subcommands)
+			continue
+		}
+		cmd.Flags = append(cmd.Flags,
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.StringFlag{Name: "C", Usage: "act as if lm was started in `DIR`"},
+			&cli.StringFlag{Name: "vault", Usage: "the vault in `DIR`; else LM_VAULT, git config lm.vault, or the nearest"},
+		)
+	}
+}
+
+func onUsageError(_ *cli.Context, err error, _ bool) error {
+	return fmt.Errorf("%w: %w", workspace.ErrUsage, err)
+}
+
+// group answers a command that does nothing by itself.
+func (c *command) group(ctx *cli.Context) error {
+	if name := ctx.Args().First(); name != "" && name != "help" {
+		return fmt.Errorf("%w: there is no command %q; lm help lists them", workspace.ErrUsage, strings.TrimSpace(ctx.Command.Name+" "+name))
+	}
+	return cli.ShowSubcommandHelp(ctx)
+}
+
+// arrange puts the flags of a call before its arguments, wherever they stood,
+// because urfave/cli stops parsing flags at the first argument. Flags before
+// the command's name go to the command too.
+func arrange(app *cli.App, args []string) ([]string, error) {
+	if n := len(args); n > 0 && args[n-1] == "--generate-bash-completion" {
+		return args, nil
+	}
+	commands, flags := app.Commands, []cli.Flag(nil)
+	var path, options, rest []string
+	known := func(name string) cli.Flag {
+		for _, f := range flags {
+			for _, n := range f.Names() {
+				if n == name {
+					return f
+				}
+			}
+		}
+		return nil
+	}
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			rest = append(rest, args[i+1:]...)
+			i = len(args)
+		case len(arg) > 1 && arg[0] == '-':
+			name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+			options = append(options, arg)
+			_, isBool := known(name).(*cli.BoolFlag)
+			takesValue := known(name) != nil && !isBool || flags == nil && (name == "C" || name == "vault")
+			if takesValue && !hasValue {
+				if i+1 == len(args) {
+					return nil, fmt.Errorf("%w: %s needs a value", workspace.ErrUsage, arg)
+				}
+				i++
+				options = append(options, args[i])
+			}
+		case find(commands, arg) != nil && len(rest) == 0:
+			cmd := find(commands, arg)
+			path, commands, flags = append(path, arg), cmd.Subcommands, cmd.Flags
+		default:
+			rest = append(rest, arg)
+		}
+	}
+	out := append(path, options...)
+	if len(rest) > 0 && flags != nil {
+		out = append(out, "--")
+	}
+	return append(out, rest...), nil
+}
+
+func find(commands []*cli.Command, name string) *cli.Command {
+	for _, cmd := range commands {
+		if cmd.HasName(name) {
+			return cmd
+		}
+	}
+	return nil
+}
+
+// arguments checks how many arguments a command was given. names are for the
+// message; a name in brackets may be left out, one with … may stand often.
+func arguments(ctx *cli.Context, names ...string) error {
+	least, most := 0, len(names)
+	for _, name := range names {
+		if !strings.HasPrefix(name, "[") {
+			least++
+		}
+		if strings.Contains(name, "…") {
+			most = 1 << 20
+		}
+	}
+	switch n := ctx.Args().Len(); {
+	case n < least:
+		return fmt.Errorf("%w: %s needs %s", workspace.ErrUsage, ctx.Command.HelpName, names[n])
+	case n > most:
+		return fmt.Errorf("%w: %q is one argument too many; put text with blanks in quotes", workspace.ErrUsage, ctx.Args().Get(most))
+	}
+	return nil
+}
+
+// env is what the call knows of its surroundings.
+func (c *command) env(ctx *cli.Context) workspace.Env {
+	e := workspace.Env{Dir: ctx.String("C"), Vault: ctx.String("vault"), Getenv: os.Getenv, Environ: os.Environ, Now: time.Now}
+	if e.Dir == "" {
+		e.Dir = "."
+	}
+	if f, ok := c.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		e.Progress = func(done, total int) {
+			fmt.Fprintf(c.stderr, "\rindexing %d of %d", done, total)
+			if done == total {
+				fmt.Fprint(c.stderr, "\r\x1b[K")
+			}
+		}
+	}
+	return e
+}
+
+// open finds the vault of the call.
+func (c *command) open(ctx *cli.Context) (*workspace.Vault, error) {
+	return workspace.Open(c.env(ctx))
+}

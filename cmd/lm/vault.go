@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"longmemory.dev/lm/internal/workspace"
+)
+
+func (c *command) initCommand() *cli.Command {
+	return &cli.Command{
+		Name: "init", Usage: "start a vault: vault.yaml, a sample skill, one commit", ArgsUsage: "[DIR]",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "team", Usage: "with people, a team, approvers and a second pair of eyes"}},
+		Action: func(ctx *cli.Context) error {
+			if err := arguments(ctx, "[DIR]"); err != nil {
+				return err
+			}
+			made, err := workspace.Init(ctx.Context, c.env(ctx), ctx.Args().First(), ctx.Bool("team"))
+			if err != nil {
+				return err
+			}
+			hooksNote(c, made.Hooks)
+			if ctx.Bool("json") {
+				return c.json(made)
+			}
+			c.say("Started the vault %s in %s, commit %.12s.", made.Project, made.Path, made.Commit)
+			for _, file := range made.Created {
+				c.say("  %s", file)
+			}
+			c.say("\nNext:")
+			if made.Status != "approved" {
+				c.say("  edit vault.yaml: add the others to people; approving takes somebody who is no author")
+				c.say("  lm asset govern %s --status approved --reason \"…\"   as one of them", made.Sample)
+			}
+			c.say("  lm loadout \"add a skill\" --explain       what an agent gets, and why")
+			c.say("  lm asset register --type llm_wiki --name \"…\" --description \"…\" --content-file page.md")
+			c.say("  lm asset govern <id> --status approved   nothing reaches an agent before")
+			return nil
+		},
+	}
+}
+
+func (c *command) statusCommand() *cli.Command {
+	return &cli.Command{
+		Name: "status", Usage: "where the vault stands",
+		Action: func(ctx *cli.Context) error {
+			if err := arguments(ctx); err != nil {
+				return err
+			}
+			v, err := c.open(ctx)
+			if err != nil {
+				return err
+			}
+			defer v.Close()
+			s, err := v.Status(ctx.Context)
+			if err != nil {
+				return err
+			}
+			if ctx.Bool("json") {
+				return c.json(s)
+			}
+			c.printStatus(s)
+			return nil
+		},
+	}
+}
+
+func (c *command) printStatus(s *workspace.Status) {
+	c.say("vault     %s in %s", strings.TrimSpace(s.Project+" "+plain(named(s.Name))), s.Dir)
+	c.say("read      %s", snapshotText(s.Trusted))
+	if s.Head.Commit != s.Trusted.Commit {
+		c.say("head      %s", snapshotText(s.Head))
+	}
+	c.say("assets    %d: %s", s.Assets, counts(s.ByStatus))
+	c.say("types     %s", counts(s.ByType))
+	c.say("index     %s", strings.TrimSpace(s.Index.Status+" "+s.Index.Detail))
+	if s.Hidden > 0 {
+		c.say("hidden    %d that you may not read", s.Hidden)
+	}
+	for _, id := range s.Unreceipted {
+		c.say("waiting   %s: no receipt for its content; review it and run: lm asset govern %s --status approved", id, id)
+	}
+	if len(s.Invalid) > 0 {
+		c.say("invalid   %d assets; run: lm validate", len(s.Invalid))
+	}
+	if s.Shallow {
+		c.say("clone     shallow: history before it cannot be seen")
+	}
+	hooksNote(c, s.Hooks)
+}
+
+func named(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "(" + name + ")"
+}
+
+func snapshotText(s workspace.Snapshot) string {
+	switch s.Ref {
+	case workspace.RefWorktree:
+		return "the files as they lie"
+	case workspace.RefFolder:
+		return "the files as they lie, without Git"
+	}
+	return fmt.Sprintf("%s at %.12s", s.Ref, s.Commit)
+}
+
+func counts(m map[string]int) string {
+	var out []string
+	for key, n := range m {
+		out = append(out, fmt.Sprintf("%d %s", n, key))
+	}
+	slices.Sort(out)
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
+
+func (c *command) validateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "validate", Usage: "say everything that is wrong with the files", ArgsUsage: "[PATH…]",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "rev", Usage: "the files at `REV` instead of the work tree"},
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` text or json"},
+		},
+		Action: func(ctx *cli.Context) error {
+			format := ctx.String("format")
+			if ctx.Bool("json") {
+				format = "json"
+			}
+			if format != "text" && format != "json" {
+				return fmt.Errorf("%w: there is no format %q; use text or json", workspace.ErrUsage, format)
+			}
+			v, err := c.open(ctx)
+			if err != nil {
+				return err
+			}
+			defer v.Close()
+			r, err := v.Validate(workspace.Revision{Rev: ctx.String("rev")}, ctx.Args().Slice())
+			if err != nil {
+				return err
+			}
+			errors := r.Errors()
+			if format == "json" {
+				err = c.json(r)
+			} else {
+				for _, p := range r.Problems {
+					c.say("%s", p.Error())
+				}
+				c.note("%s, %s, %s", count(r.Assets, "valid asset"), count(errors, "error"), count(len(r.Problems)-errors, "warning"))
+			}
+			if err == nil && errors > 0 {
+				err = exitError(exitInvalid)
+			}
+			return err
+		},
+	}
+}

@@ -1,0 +1,240 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"longmemory.dev/lm/governance"
+	"longmemory.dev/lm/vault"
+	"longmemory.dev/lm/vault/gitstore"
+)
+
+// Row is an asset in a list.
+type Row struct {
+	ID          vault.ID         `json:"id"`
+	Type        vault.Type       `json:"type"`
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	Version     int              `json:"version"`
+	Status      vault.Status     `json:"status"`
+	Receipted   bool             `json:"receipted"` // the last receipt names this status and content
+	Owner       vault.Subject    `json:"owner"`
+	Visibility  vault.Visibility `json:"visibility"`
+	ExpiresAt   string           `json:"expires_at"` // "" : never
+	Digest      vault.Digest     `json:"digest"`
+	Path        string           `json:"path"`
+	Invalid     bool             `json:"invalid"`
+}
+
+// List is the assets that a subject may read, by id.
+type List struct {
+	Snapshot Snapshot `json:"snapshot"`
+	Assets   []Row    `json:"assets"`
+	Hidden   int      `json:"hidden"`
+}
+
+// ListAsk says which assets to list; empty fields select all.
+type ListAsk struct {
+	Subject
+	Revision
+	Types    []vault.Type
+	Statuses []vault.Status
+}
+
+// List lists assets, whatever their state.
+func (v *Vault) List(ctx context.Context, ask ListAsk) (*List, error) {
+	at, err := v.revision(ask.Revision)
+	if err != nil {
+		return nil, err
+	}
+	x, err := v.open(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	who, err := v.who(x.config, ask.Subject)
+	if err != nil {
+		return nil, err
+	}
+	out := &List{Snapshot: x.Snapshot, Assets: []Row{}}
+	for i := range x.Facts() {
+		f := &x.Facts()[i]
+		switch {
+		case !governance.Allowed(f, who, vault.PermissionRead):
+			out.Hidden++
+		case among(ask.Types, f.Type) && among(ask.Statuses, f.Status):
+			out.Assets = append(out.Assets, row(f))
+		}
+	}
+	return out, nil
+}
+
+func among[T comparable](wanted []T, value T) bool {
+	for _, w := range wanted {
+		if w == value {
+			return true
+		}
+	}
+	return len(wanted) == 0
+}
+
+func row(f *vault.Facts) Row {
+	r := Row{ID: f.ID, Type: f.Type, Name: f.Name, Description: f.Description, Version: f.Version, Status: f.Status, Receipted: f.Receipted,
+		Owner: f.Owner, Visibility: f.Visibility, Digest: f.Digest, Path: f.Path, Invalid: f.Invalid}
+	if !f.Expires.IsZero() {
+		r.ExpiresAt = vault.FormatTime(f.Expires)
+	}
+	return r
+}
+
+// Shown is one asset with its content and its receipts.
+type Shown struct {
+	Row
+	Snapshot  Snapshot       `json:"snapshot"`
+	Keys      map[string]any `json:"keys"` // as the key file has them
+	Body      string         `json:"body"`
+	Resources []string       `json:"resources"`
+	Receipts  []Act          `json:"receipts"`
+}
+
+// Act is a receipt in short.
+type Act struct {
+	Seq     int           `json:"seq"`
+	Kind    string        `json:"kind"`
+	Version int           `json:"version"`
+	From    vault.Status  `json:"from"`
+	To      vault.Status  `json:"to"`
+	Actor   vault.Subject `json:"actor"`
+	Reason  string        `json:"reason"`
+	At      string        `json:"at"`
+}
+
+// Show shows one asset. version 0 is the current one. An asset that may not be
+// read is not found.
+func (v *Vault) Show(id vault.ID, version int, s Subject, r Revision) (*Shown, error) {
+	at, err := v.revision(r)
+	if err != nil {
+		return nil, err
+	}
+	one, err := v.one(at, id)
+	if err != nil {
+		return nil, err
+	}
+	who, err := v.who(one.config(), s)
+	if err != nil {
+		return nil, err
+	}
+	a := one.asset
+	if !governance.Allowed(&a.Facts, who, vault.PermissionRead) {
+		return nil, one.missing(id, at.Ref)
+	}
+	if version != 0 && version != a.Version {
+		return nil, fmt.Errorf("%w: %s has version %d at %s; name a commit with --rev to see version %d", ErrNotFound, id, a.Version, at.Ref, version)
+	}
+	out := &Shown{Row: row(&a.Facts), Snapshot: at.Snapshot, Keys: map[string]any{}, Body: a.Body(), Resources: []string{}, Receipts: []Act{}}
+	for _, f := range one.files {
+		if f.Path == a.KeyFile() {
+			if out.Keys, err = vault.Keys(f.Data, a.Layout == vault.LayoutMarkdown); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, f := range a.Resources() {
+		out.Resources = append(out.Resources, f.Path)
+	}
+	for _, r := range one.snapshot.Chain(id) {
+		out.Receipts = append(out.Receipts, Act{Seq: r.Seq, Kind: r.Kind, Version: r.Version, From: r.From, To: r.To, Actor: r.Actor, Reason: r.Reason, At: vault.FormatTime(r.At)})
+	}
+	return out, nil
+}
+
+// single is one asset with its receipts, read without the rest of the vault.
+type single struct {
+	snapshot *vault.Snapshot
+	asset    *vault.Asset
+	files    []vault.File // of the asset, paths relative to the vault
+}
+
+func (s *single) config() *vault.Config { return s.snapshot.Config }
+
+func (s *single) missing(id vault.ID, ref string) error {
+	return fmt.Errorf("%w: there is no asset %s at %s that you may read; lm asset list shows those there are", ErrNotFound, id, ref)
+}
+
+// one reads a single asset. An invalid one is its problems.
+func (v *Vault) one(at loaded, id vault.ID) (*single, error) {
+	places, err := v.places(&at, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(places) == 0 {
+		return nil, v.notThere(at, id)
+	}
+	if at.files == nil {
+		if at.files, err = v.Repo.Files(at.Commit, v.Prefix, maxFile, only(append(places, vault.ConfigFile, "receipts/asset/"+string(id))...)); err != nil {
+			return nil, err
+		}
+	}
+	s, err := v.read(&at)
+	if err != nil {
+		return nil, err
+	}
+	out := &single{snapshot: s}
+	for _, f := range at.files {
+		for _, place := range places {
+			if f.Path == place || strings.HasPrefix(f.Path, place+"/") {
+				out.files = append(out.files, f)
+			}
+		}
+	}
+	a, ok := s.Asset(id)
+	if !ok {
+		var all error
+		for _, p := range s.Problems {
+			if p.Severity == vault.Error {
+				all = errors.Join(all, p)
+			}
+		}
+		return nil, fmt.Errorf("%s is no valid asset:\n%w", id, all)
+	}
+	out.asset = a
+	return out, nil
+}
+
+// places finds where an id lies, by names alone.
+func (v *Vault) places(at *loaded, id vault.ID) ([]string, error) {
+	if at.files != nil {
+		return vault.Places(at.files, id), nil
+	}
+	files, err := v.Repo.List(at.Commit, v.Prefix, only("assets"))
+	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
+		return nil, err
+	}
+	return vault.Places(files, id), nil
+}
+
+// notThere tells an asset that nobody committed from one that does not exist.
+func (v *Vault) notThere(at loaded, id vault.ID) error {
+	if at.Commit != "" && v.Dir != "" {
+		if lying, err := v.lying(RefWorktree); err == nil {
+			if places := vault.Places(lying.files, id); len(places) > 0 {
+				return fmt.Errorf("%w: %s is not committed yet; run: git add %s && git commit", ErrNotFound, id, v.inRepo(places[0]))
+			}
+		}
+	}
+	return (*single)(nil).missing(id, at.Ref)
+}
+
+// only keeps the named files and folders and what lies below them.
+func only(paths ...string) gitstore.Keep {
+	return func(path string, isDir bool) bool {
+		for _, p := range paths {
+			if path == p || strings.HasPrefix(path, p+"/") || isDir && strings.HasPrefix(p, path+"/") {
+				return true
+			}
+		}
+		return false
+	}
+}

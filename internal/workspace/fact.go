@@ -1,0 +1,86 @@
+package workspace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"longmemory.dev/lm/vault"
+	"longmemory.dev/lm/vault/gitstore"
+)
+
+// fact is what is true of a commit for ever: which tree the vault's folder
+// has, and which trusted ref its vault.yaml states. It is kept beside the
+// index, because finding it out means opening a pack file, which costs more
+// than a whole loadout in a large repository.
+type fact struct {
+	tree    gitstore.Hash
+	trusted string
+}
+
+// fact looks a commit's fact up, or finds it out and keeps it. A commit
+// without the vault is an error that wraps vault.ErrNoVault.
+func (v *Vault) fact(commit gitstore.Hash) (fact, error) {
+	file := v.factFile(commit)
+	if f, ok := readFact(file); ok {
+		return f, nil
+	}
+	tree, err := v.Repo.Subtree(commit, v.Prefix)
+	if errors.Is(err, gitstore.ErrNotFound) {
+		return fact{}, fmt.Errorf("%w: %.12s has no folder %s", vault.ErrNoVault, commit, v.Prefix)
+	}
+	if err != nil {
+		return fact{}, err
+	}
+	f := fact{tree: tree}
+	config, err := v.Repo.File(commit, v.inRepo(vault.ConfigFile), maxFile)
+	if errors.Is(err, gitstore.ErrNotFound) {
+		return fact{}, fmt.Errorf("%w at %.12s in %s; commit it first, or read the files as they lie with --worktree", vault.ErrNoVault, commit, cmpOr(v.Prefix, "the repository's root"))
+	}
+	if err != nil {
+		return fact{}, err
+	}
+	if parsed, err := vault.ParseConfig(config.Data); err == nil {
+		f.trusted = parsed.Policy.TrustedRef
+	}
+	writeFact(file, f) // best effort: the next call finds it out again
+	return f, nil
+}
+
+func (v *Vault) factFile(commit gitstore.Hash) string {
+	sum := sha256.Sum256([]byte(v.Prefix))
+	return filepath.Join(v.Repo.CommonDir(), "lm", "commits", string(commit)+"-"+hex.EncodeToString(sum[:4]))
+}
+
+// A fact's file is one line of content and one with its checksum.
+func readFact(file string) (fact, bool) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return fact{}, false
+	}
+	line, sum, _ := strings.Cut(string(data), "\n")
+	tree, trusted, _ := strings.Cut(line, " ")
+	if strings.TrimSuffix(sum, "\n") != checksum(line) {
+		return fact{}, false
+	}
+	return fact{tree: gitstore.Hash(tree), trusted: trusted}, true
+}
+
+func writeFact(file string, f fact) {
+	if os.MkdirAll(filepath.Dir(file), 0o700) != nil {
+		return
+	}
+	line := string(f.tree) + " " + f.trusted
+	_ = renameio.WriteFile(file, []byte(line+"\n"+checksum(line)+"\n"), 0o600)
+}
+
+func checksum(line string) string {
+	sum := sha256.Sum256([]byte(line))
+	return hex.EncodeToString(sum[:8])
+}

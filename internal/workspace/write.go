@@ -1,0 +1,331 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"longmemory.dev/lm/governance"
+	"longmemory.dev/lm/vault"
+	"longmemory.dev/lm/vault/gitstore"
+)
+
+// Written is what a write did, or with DryRun would do.
+type Written struct {
+	ID      vault.ID      `json:"id"`
+	Type    vault.Type    `json:"type"`
+	Name    string        `json:"name"`
+	Version int           `json:"version"`
+	From    vault.Status  `json:"from"`
+	Status  vault.Status  `json:"status"`
+	Digest  vault.Digest  `json:"digest"`
+	Path    string        `json:"path"`    // of the file with the keys, relative to the vault
+	Changed []string      `json:"changed"` // the governed keys that are other than before
+	Receipt string        `json:"receipt"` // its path, relative to the vault
+	Hash    vault.Digest  `json:"receipt_hash"`
+	Actor   vault.Subject `json:"actor"`
+	Commit  gitstore.Hash `json:"commit"` // "" with DryRun
+	DryRun  bool          `json:"dry_run"`
+	// Hooks are the commit hooks of the repository, which lm does not run.
+	Hooks []string `json:"hooks_not_run"`
+
+	// Content is the key file as written.
+	Content []byte `json:"-"`
+}
+
+// session is one write: what it reads, who acts, when.
+type session struct {
+	v      *Vault
+	head   loaded
+	writer writer
+	now    time.Time
+}
+
+func (v *Vault) session() (*session, error) {
+	if v.Repo == nil {
+		return nil, fmt.Errorf("%w: %s is no Git repository, and every write is a commit; run lm init there, or git init", gitstore.ErrNoRepository, v.Dir)
+	}
+	head, err := v.commit("HEAD")
+	if err != nil {
+		return nil, err
+	}
+	return &session{v: v, head: head, now: v.env.Now().UTC().Truncate(time.Second)}, nil
+}
+
+// folders are where new assets go (design.md §4).
+var folders = map[vault.Type]string{
+	vault.TypeSkill: "skills", vault.TypeWiki: "wikis", vault.TypeChatMemory: "chats", vault.TypeCodeGraph: "graphs",
+}
+
+// Register adds an asset in a file of its own, with its first receipt, in one
+// commit. id "" makes one of the name. It wraps ErrConflict if the id is
+// taken, governance.ErrDenied and ErrTransition, or gives problems of the new
+// file.
+func (v *Vault) Register(ctx context.Context, id vault.ID, c Change) (*Written, error) {
+	s, err := v.session()
+	if err != nil {
+		return nil, err
+	}
+	config, err := s.config()
+	if err != nil {
+		return nil, err
+	}
+	if s.writer, err = v.actor(config); err != nil {
+		return nil, err
+	}
+	keys, err := s.newKeys(config, id, c)
+	if err != nil {
+		return nil, err
+	}
+	id, kind := vault.ID(keys["id"].(string)), vault.Type(fmt.Sprint(keys["type"]))
+	if err := s.free(id); err != nil {
+		return nil, err
+	}
+	folder, ok := folders[kind]
+	if !ok {
+		return nil, fmt.Errorf("%w: there is no asset type %q; the types are %v", ErrUsage, kind, vault.Types)
+	}
+	at := "assets/" + folder + "/" + string(id) + ".yaml"
+	if c.Body != nil {
+		at = strings.TrimSuffix(at, ".yaml") + ".md"
+	}
+	data := vault.NewAssetFile(keys, c.Body)
+	asset, err := vault.ParseAsset(at, []vault.File{{Path: at, Data: data, Size: int64(len(data))}}, config)
+	if err != nil {
+		return nil, err
+	}
+	born := asset.Payload["triggers"] != nil && asset.Payload["validation"] != nil && strings.TrimSpace(asset.Body()) != ""
+	if err := governance.MayRegister(config, &asset.Facts, s.writer.Actor, born, c.Reason); err != nil {
+		return nil, err
+	}
+	act := act{kind: vault.ReceiptRegistered, verb: "Register", before: nil, after: asset, reason: c.Reason, dryRun: c.DryRun,
+		files: map[string][]byte{at: data}, object: gitstore.BlobID(data), content: data}
+	return s.write(ctx, config, act)
+}
+
+// newKeys are the keys of a new asset: what the change says, the vault's
+// defaults written out, and who registers as the owner of last resort.
+func (s *session) newKeys(config *vault.Config, id vault.ID, c Change) (map[string]any, error) {
+	keys, err := c.patch(nil)
+	if err != nil {
+		return nil, err
+	}
+	for key, value := range keys {
+		if value == nil {
+			delete(keys, key)
+		}
+	}
+	if given, ok := keys["id"].(string); ok && id == "" {
+		id = vault.ID(given)
+	}
+	if name, _ := keys["name"].(string); id == "" {
+		if id = idOf(name); id == "" {
+			return nil, fmt.Errorf("%w: the name %q gives no id; name one with --id", ErrUsage, name)
+		}
+	}
+	if err := vault.CheckID(string(id)); err != nil {
+		return nil, fmt.Errorf("%w: %w; name another with --id", ErrUsage, err)
+	}
+	for key, value := range map[string]any{
+		"owner": cmpOr(string(config.Defaults.Owner), "user:"+s.writer.User), "status": string(vault.StatusCandidate),
+		"visibility": string(config.Defaults.Visibility),
+	} {
+		if _, given := keys[key]; !given {
+			keys[key] = value
+		}
+	}
+	keys["schema"], keys["id"], keys["version"] = vault.AssetSchema, string(id), 1
+	return keys, nil
+}
+
+// free makes sure that nothing committed has the id, nor a chain of receipts
+// of an asset that was there before.
+func (s *session) free(id vault.ID) error {
+	places, err := s.v.places(&s.head, id)
+	if err != nil {
+		return err
+	}
+	if len(places) > 0 {
+		return fmt.Errorf("%w: the id %s is taken by %s; name another with --id, or change that asset with lm asset govern", ErrConflict, id, places[0])
+	}
+	first := vault.ReceiptPath("asset/"+string(id), 1)
+	if _, err := s.v.Repo.File(s.head.Commit, s.v.inRepo(first), maxFile); err == nil {
+		return fmt.Errorf("%w: an asset %s was here before and %s tells of it; name another id with --id", ErrConflict, id, first)
+	}
+	return nil
+}
+
+func (s *session) config() (*vault.Config, error) {
+	file, err := s.v.Repo.File(s.head.Commit, s.v.inRepo(vault.ConfigFile), maxFile)
+	if err != nil {
+		return nil, err
+	}
+	return vault.ParseConfig(file.Data)
+}
+
+// Govern changes an asset's keys, body or state, with a receipt, in one
+// commit. Without a status an approved asset whose content changes goes back
+// to candidate: approval is always said, never kept.
+func (v *Vault) Govern(ctx context.Context, id vault.ID, c Change) (*Written, error) {
+	s, err := v.session()
+	if err != nil {
+		return nil, err
+	}
+	one, err := v.one(s.head, id)
+	if err != nil {
+		return nil, err
+	}
+	config, before := one.config(), one.asset
+	if s.writer, err = v.actor(config); err != nil {
+		return nil, err
+	}
+	if !governance.Allowed(&before.Facts, s.writer.Who, vault.PermissionRead) {
+		return nil, one.missing(id, s.head.Ref)
+	}
+	if c.ExpectVersion != 0 && c.ExpectVersion != before.Version {
+		return nil, fmt.Errorf("%w: %s has version %d, not %d; look at it again", ErrConflict, id, before.Version, c.ExpectVersion)
+	}
+	chain := one.snapshot.Chain(id)
+	if err := chain.Check(config.Project, "asset/"+string(id)); err != nil {
+		return nil, fmt.Errorf("the receipts of %s count for nothing, so nothing may follow them: %w", id, err)
+	}
+	e := &edited{files: one.files, before: before, config: config}
+	asked, err := e.apply(c)
+	if err != nil {
+		return nil, err
+	}
+	after := e.after
+	last := chain.Last()
+	fresh := last == nil || last.Digest != after.Digest
+	from := governance.State(before.Status, before.Digest, chain)
+	to := asked
+	if to == "" {
+		if to = from; fresh && from == vault.StatusApproved {
+			to = vault.StatusCandidate
+		}
+	}
+	if err := governance.Transition(from, to, fresh); err != nil {
+		return nil, fmt.Errorf("%s: %w", id, err)
+	}
+	what := changed(before, after)
+	authors, err := s.authors(config, before, last, len(what) > 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := governance.MayGovern(config, &before.Facts, s.writer.Actor, governance.Act{To: to, Fresh: fresh, Changed: what, Authors: authors, Reason: c.Reason}); err != nil {
+		return nil, err
+	}
+	if err := e.settle(to, governance.NextVersion(before.Version, after.Digest, chain)); err != nil {
+		return nil, err
+	}
+	object, err := e.object()
+	if err != nil {
+		return nil, err
+	}
+	return s.write(ctx, config, act{
+		kind: vault.ReceiptGoverned, verb: "Govern", before: before, after: e.after, from: from, last: last, authors: authors,
+		reason: c.Reason, dryRun: c.DryRun, files: e.written, object: object, content: e.written[e.after.KeyFile()], changed: what,
+	})
+}
+
+// authors says who wrote the version at hand (format.md §4): authors and
+// co-authors of the commits since the last receipt, the actor if the call
+// changes content, and whom the last receipt names if it is of this very
+// content.
+func (s *session) authors(config *vault.Config, a *vault.Asset, last *vault.Receipt, changes bool) ([]string, error) {
+	stop := ""
+	if last != nil {
+		stop = s.v.inRepo(vault.ReceiptPath(last.Subject, last.Seq))
+	}
+	emails, _, err := s.v.Repo.Authors(s.head.Commit, s.v.inRepo(a.Path), stop)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, email := range emails {
+		switch id := config.PersonWithEmail(email); {
+		case id != "":
+			out = append(out, "user:"+id)
+		case strings.EqualFold(email, s.writer.email):
+			out = append(out, "user:"+s.writer.User)
+		default:
+			out = append(out, email)
+		}
+	}
+	if changes {
+		out = append(out, string(s.writer.Subject))
+	}
+	if last != nil && last.Digest == a.Digest {
+		out = append(out, last.Authors...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// act is a governance act that is settled and only has to be written.
+type act struct {
+	kind, verb    string
+	before, after *vault.Asset
+	from          vault.Status
+	last          *vault.Receipt
+	authors       []string
+	reason        string
+	dryRun        bool
+	files         map[string][]byte // relative to the vault; nil: removed
+	object        gitstore.Hash
+	content       []byte
+	changed       []string
+}
+
+// write commits an act with its receipt.
+func (s *session) write(ctx context.Context, config *vault.Config, a act) (*Written, error) {
+	r := &vault.Receipt{
+		Project: config.Project, Subject: "asset/" + string(a.after.ID), Kind: a.kind, Seq: 1, Version: a.after.Version,
+		From: a.from, To: a.after.Status, Digest: a.after.Digest, Object: string(a.object), Actor: s.writer.Subject,
+		Authors: a.authors, Reason: strings.TrimSpace(a.reason), At: s.now, Identity: s.writer.identity,
+	}
+	if a.before == nil {
+		r.Authors = []string{string(s.writer.Subject)}
+	}
+	if a.last != nil {
+		r.Seq, r.Prev = a.last.Seq+1, a.last.Hash()
+	}
+	receipt := r.File()
+	out := &Written{
+		ID: a.after.ID, Type: a.after.Type, Name: a.after.Name, Version: a.after.Version, From: a.from, Status: a.after.Status,
+		Digest: a.after.Digest, Path: a.after.KeyFile(), Changed: notNil(a.changed), Receipt: receipt.Path, Hash: r.Hash(),
+		Actor: s.writer.Subject, DryRun: a.dryRun, Hooks: notNil(s.v.Repo.Hooks()), Content: a.content,
+	}
+	if a.dryRun {
+		return out, nil
+	}
+	files := map[string][]byte{s.v.inRepo(receipt.Path): receipt.Data}
+	for p, data := range a.files {
+		files[s.v.inRepo(p)] = data
+	}
+	commit, err := s.v.Repo.Commit(ctx, gitstore.Change{
+		Expect: s.head.Commit, Files: files, Message: message(a, r), Name: s.writer.name, Email: s.writer.email, When: s.now,
+		Reads: []string{s.v.inRepo(a.after.Path), s.v.inRepo(path.Dir(receipt.Path)), s.v.inRepo(vault.ConfigFile)},
+	})
+	out.Commit = commit
+	return out, err
+}
+
+// message is the commit's message with its trailers (format.md §4).
+func message(a act, r *vault.Receipt) string {
+	var b bytes.Buffer
+	change := string(r.To)
+	if a.from != "" {
+		change = fmt.Sprintf("%s -> %s", a.from, r.To)
+	}
+	fmt.Fprintf(&b, "%s %s: %s\n\n", a.verb, a.after.ID, change)
+	if r.Reason != "" {
+		fmt.Fprintf(&b, "%s\n\n", r.Reason)
+	}
+	fmt.Fprintf(&b, "Lm-Asset: %s@%d\nLm-Transition: %s -> %s\nLm-Receipt: %s\nLm-Actor: %s\n", a.after.ID, a.after.Version, a.from, r.To, r.Hash(), r.Actor)
+	return b.String()
+}
