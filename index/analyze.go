@@ -9,7 +9,6 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/analysis/lang/cjk"
 	"github.com/blevesearch/bleve/v2/analysis/lang/en"
-	"github.com/blevesearch/bleve/v2/analysis/token/stop"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -54,13 +53,19 @@ func newAnalyzer() *analyzer {
 	return &analyzer{numbers: make(map[string]uint32), words: make(map[string][]uint32)}
 }
 
-// english are Bleve's filters for a word in lower case.
-var english = sync.OnceValue(func() []analysis.TokenFilter {
+// stopWords are the English words that tell nothing.
+var stopWords = sync.OnceValue(func() analysis.TokenMap {
 	words := analysis.NewTokenMap()
 	// Loading from memory fails on nothing.
 	_ = words.LoadBytes(en.EnglishStopWords)
-	return []analysis.TokenFilter{en.NewPossessiveFilter(), stop.NewStopTokensFilter(words), en.NewEnglishPluralStemmerFilter()}
+	return words
 })
+
+// Bleve's filters for English words change none but those that end in s.
+var (
+	possessive = en.NewPossessiveFilter()
+	plural     = en.NewEnglishPluralStemmerFilter()
+)
 
 // bigrams is Bleve's filter for a run of ideographs.
 var bigrams = cjk.NewCJKBigramFilter(false)
@@ -181,40 +186,39 @@ func (a *analyzer) number(term string) uint32 {
 func (a *analyzer) resolve(word string) []uint32 {
 	parts := split(word)
 	var terms []uint32
-	for _, term := range stem(joined(word)) {
+	if term := stem(joined(word)); term != "" {
 		terms = append(terms, a.number(term))
 	}
-	if len(parts) > 1 {
-		for _, part := range parts {
-			if utf8.RuneCountInString(part) < 2 {
-				continue
-			}
-			for _, term := range stem(part) {
-				terms = append(terms, a.number(term))
-			}
+	if len(parts) < 2 {
+		return terms
+	}
+	for _, part := range parts {
+		if utf8.RuneCountInString(part) < 2 {
+			continue
+		}
+		if term := stem(part); term != "" {
+			terms = append(terms, a.number(term))
 		}
 	}
 	return terms
 }
 
-// stem is the term of a word in its common form: none if it is a stop word or
-// too long to be a word.
-func stem(word string) []string {
+// stem is the term of a word, "" for one that tells nothing or is too long to
+// be a word.
+func stem(word string) string {
 	word = fold(word)
-	if word == "" || len(word) > maxWord {
-		return nil
+	if len(word) > maxWord || stopWords()[word] {
+		return ""
+	}
+	if !strings.HasSuffix(word, "s") {
+		return word
 	}
 	stream := analysis.TokenStream{{Term: []byte(word)}}
-	for _, filter := range english() {
-		stream = filter.Filter(stream)
+	stream = possessive.Filter(stream)
+	if stopWords()[string(stream[0].Term)] {
+		return ""
 	}
-	var terms []string
-	for _, token := range stream {
-		if len(token.Term) > 0 {
-			terms = append(terms, string(token.Term))
-		}
-	}
-	return terms
+	return string(plural.Filter(stream)[0].Term)
 }
 
 // ideographs counts a run of ideographs by its overlapping pairs; a single one

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -118,7 +119,7 @@ func (d *Document) identify() (same identity) {
 	part := func(s string) {
 		head = binary.LittleEndian.AppendUint64(head[:0], uint64(len(s)))
 		sum.Write(head)
-		sum.Write([]byte(s))
+		sum.Write(bytesOf(s))
 	}
 	part(d.Text.Name)
 	part(d.Text.Description)
@@ -134,3 +135,6 @@ func (d *Document) identify() (same identity) {
 	copy(same[:], sum.Sum(nil))
 	return same
 }
+
+// bytesOf is a string as bytes, which must not be changed, without a copy.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -91,8 +91,11 @@ func (b *builder) writeForms(ctx context.Context, documents []Document) error {
 				if !any {
 					place.file, place.offset, any = int32(b.files), o.size, true
 				}
-				text := []byte(form.Text)
-				if _, err := o.Write(append(text, checksum(text)...)); err != nil {
+				text := bytesOf(form.Text)
+				if _, err := o.Write(text); err != nil {
+					return err
+				}
+				if _, err := o.Write(checksum(text)); err != nil {
 					return err
 				}
 			}

@@ -37,7 +37,7 @@ func CheckPath(path string) error {
 	for _, part := range strings.Split(path, "/") {
 		switch {
 		case part == "" || part == "." || part == "..":
-			return fmt.Errorf("%q is no path inside the asset's folder: it has an empty part, . or ..", path)
+			return fmt.Errorf("%q is no path inside the asset's folder: it has an empty, a . or a .. part", path)
 		case isDotGit(part):
 			return fmt.Errorf("%q reaches into .git", path)
 		case strings.ContainsFunc(part, func(r rune) bool { return r < 0x20 || r == 0x7f }):
