@@ -23,8 +23,8 @@ const maxWord = 64
 // Weights of the parts of a text in the one field that is searched: as if they
 // stood there as many times.
 const (
-	nameWeight        = 5
-	descriptionWeight = 5
+	nameWeight        = 3
+	descriptionWeight = 2
 	labelWeight       = 1
 	bodyWeight        = 1
 )
@@ -41,6 +41,7 @@ func (c termCount) frequency() uint32 { return uint32(c) }
 // its words one by one. It is not for concurrent use.
 type analyzer struct {
 	terms   []string            // by number
+	shown   []string            // by number: the first word that stood for the term, as people know it
 	numbers map[string]uint32   // the inverse of terms
 	words   map[string][]uint32 // a word as written: the terms it stands for
 
@@ -61,10 +62,10 @@ var stopWords = sync.OnceValue(func() analysis.TokenMap {
 	return words
 })
 
-// Bleve's filters for English words change none but those that end in s.
+// Bleve's filters for English words.
 var (
 	possessive = en.NewPossessiveFilter()
-	plural     = en.NewEnglishPluralStemmerFilter()
+	stemmer    = en.NewEnglishStemmerFilter()
 )
 
 // bigrams is Bleve's filter for a run of ideographs.
@@ -169,12 +170,13 @@ func (a *analyzer) count(n, weight uint32) {
 	a.counts[n] += weight
 }
 
-// number is the number of a term, a new one if need be.
-func (a *analyzer) number(term string) uint32 {
+// number is the number of a term that a word stands for, a new one if need be.
+func (a *analyzer) number(term, word string) uint32 {
 	n, ok := a.numbers[term]
 	if !ok {
 		n = uint32(len(a.terms))
 		a.terms = append(a.terms, term)
+		a.shown = append(a.shown, word)
 		a.counts = append(a.counts, 0)
 		a.numbers[term] = n
 	}
@@ -186,8 +188,9 @@ func (a *analyzer) number(term string) uint32 {
 func (a *analyzer) resolve(word string) []uint32 {
 	parts := split(word)
 	var terms []uint32
-	if term := stem(joined(word)); term != "" {
-		terms = append(terms, a.number(term))
+	whole := fold(joined(word))
+	if term := stem(whole); term != "" {
+		terms = append(terms, a.number(term, whole))
 	}
 	if len(parts) < 2 {
 		return terms
@@ -196,29 +199,26 @@ func (a *analyzer) resolve(word string) []uint32 {
 		if utf8.RuneCountInString(part) < 2 {
 			continue
 		}
+		part = fold(part)
 		if term := stem(part); term != "" {
-			terms = append(terms, a.number(term))
+			terms = append(terms, a.number(term, part))
 		}
 	}
 	return terms
 }
 
-// stem is the term of a word, "" for one that tells nothing or is too long to
-// be a word.
+// stem is the term of a folded word, "" for one that tells nothing or is too
+// long to be a word.
 func stem(word string) string {
-	word = fold(word)
 	if len(word) > maxWord || stopWords()[word] {
 		return ""
-	}
-	if !strings.HasSuffix(word, "s") {
-		return word
 	}
 	stream := analysis.TokenStream{{Term: []byte(word)}}
 	stream = possessive.Filter(stream)
 	if stopWords()[string(stream[0].Term)] {
 		return ""
 	}
-	return string(plural.Filter(stream)[0].Term)
+	return string(stemmer.Filter(stream)[0].Term)
 }
 
 // ideographs counts a run of ideographs by its overlapping pairs; a single one
@@ -227,7 +227,7 @@ func (a *analyzer) ideographs(run string, weight uint32) {
 	stream := analysis.TokenStream{{Term: []byte(norm.NFKC.String(run)), Type: analysis.Ideographic}}
 	for _, token := range bigrams.Filter(stream) {
 		a.length += weight
-		a.count(a.number(string(token.Term)), weight)
+		a.count(a.number(string(token.Term), string(token.Term)), weight)
 	}
 }
 

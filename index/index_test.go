@@ -134,7 +134,7 @@ func TestSearch(t *testing.T) {
 		got = append(got, term.Term)
 	}
 	// review and release tell the same; architecture is in two assets.
-	if want := []string{"release", "review", "architecture"}; !slices.Equal(got, want) {
+	if want := []string{"release", "review", "architectures"}; !slices.Equal(got, want) {
 		t.Errorf("terms %v, want %v", got, want)
 	}
 	if len(r.Terms(0)) != 0 {

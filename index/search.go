@@ -26,15 +26,16 @@ type Ranking struct {
 // TermScore is what one term of a query adds to an asset's relevance, in the
 // units of design.md §2.
 type TermScore struct {
-	Term         string
+	Term         string // as the query has it, in lower case and before stemming
 	Contribution int64
 }
 
 // tellingTerm is a term of a query that occurs in an approved asset.
 type tellingTerm struct {
 	term      string
-	frequency int64 // in the query
-	documents int64 // df
+	word      string // of the query, that it stands for
+	frequency int64  // of the term in the query
+	documents int64  // df
 	idf       int64
 	weight    int64
 }
@@ -84,7 +85,7 @@ func (x *Index) telling(query string) ([]tellingTerm, error) {
 	var found []tellingTerm
 	var list scorch.PostingsList // one for all, as only its count is wanted
 	for _, c := range a.query(query) {
-		t := tellingTerm{term: a.terms[c.term()], frequency: int64(c.frequency())}
+		t := tellingTerm{term: a.terms[c.term()], word: a.shown[c.term()], frequency: int64(c.frequency())}
 		for _, s := range x.segments {
 			var err error
 			if list, err = s.find(t.term, list); err != nil {
@@ -159,7 +160,7 @@ func (r *Ranking) Terms(i int) []TermScore {
 	for next := r.newest[i]; next > 0; next = r.hits[next-1].before {
 		h := r.hits[next-1]
 		t := r.terms[h.term]
-		scores = append(scores, TermScore{t.term, r.contribution(t.idf, t.weight, int64(h.frequency), int64(r.lengths[i]))})
+		scores = append(scores, TermScore{t.word, r.contribution(t.idf, t.weight, int64(h.frequency), int64(r.lengths[i]))})
 	}
 	slices.SortFunc(scores, func(a, b TermScore) int {
 		return cmp.Or(cmp.Compare(b.Contribution, a.Contribution), cmp.Compare(a.Term, b.Term))
