@@ -52,6 +52,12 @@
 // ignored. Commits are not signed and hooks are not run ([Repo.Hooks] names
 // them). Clean and smudge filters are not applied: a touched path that has one
 // configured is refused.
+//
+// `git commit` reads the index before it locks it. If another commit, of lm or
+// of git, falls between the two, git refuses ("cannot lock ref 'HEAD'") and may
+// leave the index as it had read it: `git reset` puts it right. lm holds
+// index.lock for some 20 milliseconds, and a git that comes in that time stops
+// before it reads on, so the gap is a git that sleeps through all of it.
 package gitstore
 
 import (
