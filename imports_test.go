@@ -27,8 +27,10 @@ var rooms = map[string]room{
 	"index":              {[]string{"vault"}, "relevance must not know who is asking"},
 	"internal/render":    {[]string{"vault"}, "what an agent reads hangs on the asset alone"},
 	"internal/testvault": {[]string{"vault"}, "tests of every room may use it"},
+	"internal/bench":     {[]string{"vault", "internal/testvault"}, "it drives the command from outside, as whoever uses it does"},
 	"internal/workspace": {[]string{"vault", "vault/gitstore", "governance", "index", "internal/render"}, "this is where the rooms are joined"},
-	"cmd/lm":             {[]string{"vault", "vault/gitstore", "governance", "index", "internal/workspace"}, "the command is on top"},
+	"internal/hook":      {[]string{"vault", "internal/workspace"}, "a hook asks for a loadout like everybody else"},
+	"cmd/lm":             {[]string{"vault", "vault/gitstore", "governance", "index", "internal/hook", "internal/workspace"}, "the command is on top"},
 }
 
 // keepers says which packages may import what of others, tests aside.

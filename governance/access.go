@@ -57,44 +57,66 @@ func Allowed(f *vault.Facts, w Who, p vault.Permission) bool {
 	return allowed
 }
 
-// access also says which rule decided.
-func access(f *vault.Facts, w Who, p vault.Permission) (bool, string) {
-	if f.Invalid {
-		return w.Sole, "its rules are unknown"
-	}
-	if rule, ok := matching(f.ACL, vault.Deny, w, p); ok {
-		return false, "denied to " + string(rule.Subject)
-	}
-	if w.Owns(f) {
-		return true, "owner"
-	}
-	if rule, ok := matching(f.ACL, vault.Allow, w, p); ok {
-		return true, "allowed to " + string(rule.Subject)
-	}
-	if p != vault.PermissionRead && p != vault.PermissionUse {
-		return false, "needs " + string(p)
-	}
-	why := "visibility " + string(f.Visibility)
-	switch f.Visibility {
-	case vault.VisibilityProject:
-		return true, why
-	case vault.VisibilityTeam:
-		return slices.ContainsFunc(f.Teams, func(team string) bool { return slices.Contains(w.Teams, team) }), why
-	case vault.VisibilityAgent:
-		return boundTo(f, w, vault.KindAgent), why
-	case vault.VisibilityTask:
-		return boundTo(f, w, vault.KindTask), why
-	}
-	return false, why
+// verdict is what decided about a permission.
+type verdict struct {
+	by   string
+	rule *vault.Rule
 }
 
-func matching(rules []vault.Rule, effect vault.Effect, w Who, p vault.Permission) (vault.Rule, bool) {
-	for _, r := range rules {
-		if r.Effect == effect && slices.Contains(r.Permissions, p) && w.Is(r.Subject) {
-			return r, true
+// Why says what decides about a permission, for people.
+func Why(f *vault.Facts, w Who, p vault.Permission) string {
+	switch _, v := access(f, w, p); {
+	case v.rule != nil:
+		return v.by + string(v.rule.Subject)
+	case v.by == "visibility":
+		return "visibility " + string(f.Visibility)
+	case v.by == "needs":
+		return "needs " + string(p)
+	default:
+		return v.by
+	}
+}
+
+func access(f *vault.Facts, w Who, p vault.Permission) (bool, verdict) {
+	if f.Invalid {
+		return w.Sole, verdict{by: "its rules are unknown"}
+	}
+	if rule := matching(f.ACL, vault.Deny, w, p); rule != nil {
+		return false, verdict{"denied to ", rule}
+	}
+	if w.Owns(f) {
+		return true, verdict{by: "owner"}
+	}
+	if rule := matching(f.ACL, vault.Allow, w, p); rule != nil {
+		return true, verdict{"allowed to ", rule}
+	}
+	if p != vault.PermissionRead && p != vault.PermissionUse {
+		return false, verdict{by: "needs"}
+	}
+	return visible(f, w), verdict{by: "visibility"}
+}
+
+func visible(f *vault.Facts, w Who) bool {
+	switch f.Visibility {
+	case vault.VisibilityProject:
+		return true
+	case vault.VisibilityTeam:
+		return slices.ContainsFunc(f.Teams, func(team string) bool { return slices.Contains(w.Teams, team) })
+	case vault.VisibilityAgent:
+		return boundTo(f, w, vault.KindAgent)
+	case vault.VisibilityTask:
+		return boundTo(f, w, vault.KindTask)
+	}
+	return false
+}
+
+func matching(rules []vault.Rule, effect vault.Effect, w Who, p vault.Permission) *vault.Rule {
+	for i := range rules {
+		if r := &rules[i]; r.Effect == effect && slices.Contains(r.Permissions, p) && w.Is(r.Subject) {
+			return r
 		}
 	}
-	return vault.Rule{}, false
+	return nil
 }
 
 func boundTo(f *vault.Facts, w Who, kind string) bool {

@@ -104,7 +104,7 @@ func TestWhoMayGovern(t *testing.T) {
 		{"without approvers, whoever may manage", func() *vault.Config { c := *team; c.Policy.Approvers = nil; return &c }(), f, person("bob"), governance.Act{To: "approved"}, governance.ErrDenied},
 		{"a reason is asked for", reasons, f, one, governance.Act{To: "approved"}, governance.ErrReason},
 		{"a reason is given", reasons, f, one, governance.Act{To: "archived", Reason: "old"}, nil},
-		{"no reason for a candidate", reasons, f, one, governance.Act{To: "candidate"}, nil},
+		{"a reason for each act", reasons, f, one, governance.Act{To: "candidate", Changed: []string{"priority"}}, governance.ErrReason},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := governance.MayGovern(c.config, &c.facts, c.actor, c.act)

@@ -25,58 +25,69 @@ type Step struct {
 }
 
 // checks are the gates after read, in order. Each says whether the asset
-// passes and what decided; closing it gives its reason.
+// passes; closing it gives its reason. What decided is put into words only for
+// those who ask: most assets of a vault are left out of most loadouts.
 var checks = []struct {
 	reason Reason
-	passes func(g *gate) (bool, string)
+	passes func(g *gate) bool
+	detail func(g *gate, passed bool) string
 }{
-	{ReasonType, func(g *gate) (bool, string) {
-		return len(g.request.Types) == 0 || slices.Contains(g.request.Types, g.facts.Type), string(g.facts.Type)
-	}},
-	{ReasonInvalid, func(g *gate) (bool, string) {
-		return !g.facts.Invalid, unless(!g.facts.Invalid, "run: lm validate")
-	}},
-	{ReasonStatus, func(g *gate) (bool, string) {
-		return g.facts.Status == vault.StatusApproved, string(g.facts.Status)
-	}},
-	{ReasonUnreceipted, func(g *gate) (bool, string) {
-		return g.facts.Receipted, unless(g.facts.Receipted, fmt.Sprintf("run: lm asset govern %s --status approved", g.facts.ID))
-	}},
-	{ReasonExpired, func(g *gate) (bool, string) {
-		f := g.facts
-		if f.Expires.IsZero() {
-			return true, "never"
-		}
-		return g.request.Now.Before(f.Expires), vault.FormatTime(f.Expires)
-	}},
-	{ReasonDenied, func(g *gate) (bool, string) {
-		return access(g.facts, g.request.Who, vault.PermissionUse)
-	}},
-	{ReasonBoundElsewhere, func(g *gate) (bool, string) {
-		if g.binding != nil {
-			return true, "bound to " + string(g.binding.Target)
-		}
-		elsewhere := enabled(g.facts)
-		return len(elsewhere) == 0, strings.Join(elsewhere, ", ")
-	}},
-	{ReasonUnbound, func(g *gate) (bool, string) {
-		return g.binding != nil || !g.request.BoundOnly, ""
-	}},
-	{ReasonIrrelevant, func(g *gate) (bool, string) {
-		if g.binding != nil {
-			return true, "bound, so whatever its relevance"
-		}
-		floor := g.config.Policy.RelevanceFloor
-		return g.relevance >= floor, fmt.Sprintf("relevance %s, the floor is %s", g.relevance, floor)
-	}},
+	{ReasonType,
+		func(g *gate) bool {
+			return len(g.request.Types) == 0 || slices.Contains(g.request.Types, g.facts.Type)
+		},
+		func(g *gate, _ bool) string { return string(g.facts.Type) }},
+	{ReasonInvalid,
+		func(g *gate) bool { return !g.facts.Invalid },
+		unless("run: lm validate")},
+	{ReasonStatus,
+		func(g *gate) bool { return g.facts.Status == vault.StatusApproved },
+		func(g *gate, _ bool) string { return string(g.facts.Status) }},
+	{ReasonUnreceipted,
+		func(g *gate) bool { return g.facts.Receipted },
+		func(g *gate, passed bool) string {
+			return unless("run: "+g.config.GovernCommand(g.facts.ID, vault.StatusApproved))(g, passed)
+		}},
+	{ReasonExpired,
+		func(g *gate) bool { return g.facts.Expires.IsZero() || g.request.Now.Before(g.facts.Expires) },
+		func(g *gate, _ bool) string {
+			if g.facts.Expires.IsZero() {
+				return "never"
+			}
+			return vault.FormatTime(g.facts.Expires)
+		}},
+	{ReasonDenied,
+		func(g *gate) bool { return Allowed(g.facts, g.request.Who, vault.PermissionUse) },
+		func(g *gate, _ bool) string { return Why(g.facts, g.request.Who, vault.PermissionUse) }},
+	{ReasonBoundElsewhere,
+		func(g *gate) bool { return g.binding != nil || len(enabled(g.facts)) == 0 },
+		func(g *gate, _ bool) string {
+			if g.binding != nil {
+				return "bound to " + string(g.binding.Target)
+			}
+			return strings.Join(enabled(g.facts), ", ")
+		}},
+	{ReasonUnbound,
+		func(g *gate) bool { return g.binding != nil || !g.request.BoundOnly },
+		func(*gate, bool) string { return "" }},
+	{ReasonIrrelevant,
+		func(g *gate) bool { return g.binding != nil || g.relevance >= g.config.Policy.RelevanceFloor },
+		func(g *gate, _ bool) string {
+			if g.binding != nil {
+				return "bound, so whatever its relevance"
+			}
+			return fmt.Sprintf("relevance %s, the floor is %s", g.relevance, g.config.Policy.RelevanceFloor)
+		}},
 }
 
-// unless is the way out, for where one is needed.
-func unless(ok bool, mend string) string {
-	if ok {
-		return ""
+// unless gives the way out where one is needed.
+func unless(mend string) func(*gate, bool) string {
+	return func(_ *gate, passed bool) string {
+		if passed {
+			return ""
+		}
+		return mend
 	}
-	return mend
 }
 
 func enabled(f *vault.Facts) []string {
@@ -89,19 +100,15 @@ func enabled(f *vault.Facts) []string {
 	return out
 }
 
-// decide takes the asset through the gates; "" means that all are open. see,
-// if not nil, is told of each decision.
-func (g *gate) decide(see func(Step)) (Reason, string) {
+// decide takes the asset through the gates and gives the place in checks of the
+// first that is closed; -1 means that all are open.
+func (g *gate) decide() int {
 	for i := range checks {
-		ok, detail := checks[i].passes(g)
-		if see != nil {
-			see(Step{Name: string(checks[i].reason), Passed: ok, Detail: detail})
-		}
-		if !ok {
-			return checks[i].reason, detail
+		if !checks[i].passes(g) {
+			return i
 		}
 	}
-	return "", ""
+	return -1
 }
 
 func (g *gate) score() Score {
@@ -122,18 +129,21 @@ func Reachable(f *vault.Facts, r Request) bool {
 }
 
 // Explain takes one asset through a request and returns each decision up to
-// the first that closes, and how the asset ranks if none does. The budget is
-// not among them: it hangs on all the others.
-func Explain(config *vault.Config, f *vault.Facts, r Request, relevance vault.Ratio) ([]Step, *Score) {
-	ok, why := access(f, r.Who, vault.PermissionRead)
-	steps := []Step{{Name: "read", Passed: ok, Detail: why}}
-	if !ok {
-		return steps, nil
+// the first that closes. The budget is not among them: it hangs on all the
+// other assets.
+func Explain(config *vault.Config, f *vault.Facts, r Request, relevance vault.Ratio) []Step {
+	readable := Allowed(f, r.Who, vault.PermissionRead)
+	steps := []Step{{Name: "read", Passed: readable, Detail: Why(f, r.Who, vault.PermissionRead)}}
+	if !readable {
+		return steps
 	}
 	g := gate{config: config, request: r, facts: f, binding: Choose(f, r.Who), relevance: relevance}
-	if reason, _ := g.decide(func(s Step) { steps = append(steps, s) }); reason != "" {
-		return steps, nil
+	closed := g.decide()
+	for i := range checks {
+		if closed >= 0 && i > closed {
+			break
+		}
+		steps = append(steps, Step{Name: string(checks[i].reason), Passed: i != closed, Detail: checks[i].detail(&g, i != closed)})
 	}
-	score := g.score()
-	return steps, &score
+	return steps
 }

@@ -17,6 +17,10 @@ type Request struct {
 	Types       []vault.Type
 	BoundOnly   bool
 	Now         time.Time // decides what has expired
+
+	// Brief leaves Loadout.Excluded empty, for callers that only hand on what is
+	// selected: of a large vault most assets are left out.
+	Brief bool
 }
 
 // Reason says why an asset is not in a loadout. The list is closed; new ones
@@ -67,7 +71,7 @@ type Loadout struct {
 	Selected []Selection // in rank order
 	Excluded []Exclusion // by id
 	Hidden   int         // assets that the subject may not read: counted, never named
-	Missing  []vault.ID  // required for this subject, and not selected
+	Missing  []vault.ID  // required for this subject and approved once, but unreceipted, expired or over budget
 	Tokens   int         // of the whole rendered context; 0 if nothing is selected
 }
 
@@ -90,14 +94,17 @@ func Resolve(config *vault.Config, facts []vault.Facts, r Request, relevance fun
 	var ranked []Selection
 	for i := range facts {
 		f := &facts[i]
-		if ok, _ := access(f, r.Who, vault.PermissionRead); !ok {
+		if !Allowed(f, r.Who, vault.PermissionRead) {
 			out.Hidden++
 			continue
 		}
 		g := gate{config: config, request: r, facts: f, binding: Choose(f, r.Who), relevance: relevance(i)}
-		if reason, detail := g.decide(nil); reason != "" {
-			out.exclude(f.ID, reason, detail)
-			if reason == ReasonUnreceipted && g.binding != nil && g.binding.Required {
+		if closed := g.decide(); closed >= 0 {
+			reason := checks[closed].reason
+			if !r.Brief {
+				out.exclude(f.ID, reason, checks[closed].detail(&g, false))
+			}
+			if lapsed := reason == ReasonUnreceipted || reason == ReasonExpired; lapsed && g.binding != nil && g.binding.Required {
 				out.Missing = append(out.Missing, f.ID)
 			}
 			continue
@@ -107,7 +114,7 @@ func Resolve(config *vault.Config, facts []vault.Facts, r Request, relevance fun
 	slices.SortStableFunc(ranked, func(a, b Selection) int {
 		return cmp.Or(compareBool(required(b), required(a)), cmp.Compare(b.Score.Total, a.Score.Total), cmp.Compare(facts[a.Index].ID, facts[b.Index].ID))
 	})
-	out.pack(facts, ranked, r.TokenBudget, cost)
+	out.pack(facts, ranked, r, cost)
 	slices.SortStableFunc(out.Excluded, func(a, b Exclusion) int { return cmp.Compare(a.ID, b.ID) })
 	slices.Sort(out.Missing)
 	return out
@@ -146,8 +153,8 @@ var smaller = map[vault.Mode][]vault.Mode{
 func Forms(mode vault.Mode) []vault.Mode { return smaller[mode] }
 
 // pack fills the budget in rank order, which puts the required first.
-func (l *Loadout) pack(facts []vault.Facts, ranked []Selection, budget int, cost Cost) {
-	used := cost.Frame
+func (l *Loadout) pack(facts []vault.Facts, ranked []Selection, r Request, cost Cost) {
+	used, budget := cost.Frame, r.TokenBudget
 	for _, s := range ranked {
 		mode := vault.ModeReference
 		if s.Binding != nil {
@@ -167,7 +174,9 @@ func (l *Loadout) pack(facts []vault.Facts, ranked []Selection, budget int, cost
 		}
 		if s.Mode == "" {
 			id := facts[s.Index].ID
-			l.exclude(id, ReasonOverBudget, fmt.Sprintf("its smallest form has %d tokens, %d are left", least, max(budget-used, 0)))
+			if !r.Brief {
+				l.exclude(id, ReasonOverBudget, fmt.Sprintf("its smallest form has %d tokens, %d are left", least, max(budget-used, 0)))
+			}
 			if required(s) {
 				l.Missing = append(l.Missing, id)
 			}

@@ -29,14 +29,10 @@ func (a Actor) agent() bool { return a.Subject.Kind() == vault.KindAgent }
 // Act is one change that somebody wants to make to an asset.
 type Act struct {
 	To      vault.Status
-	Fresh   bool     // the content differs from the last receipt's
 	Changed []string // the governed keys that this act changes, "body" among them
 	Authors []string // who wrote this version, as user:<id> or email
 	Reason  string
 }
-
-// judged are the states that somebody answers for.
-var judged = []vault.Status{vault.StatusApproved, vault.StatusDeprecated, vault.StatusArchived, vault.StatusFailed}
 
 // MayRegister says why the actor may not register an asset in this state, or
 // nil. born says that everything is given that a skill born approved needs.
@@ -89,7 +85,7 @@ func MayGovern(config *vault.Config, f *vault.Facts, a Actor, act Act) error {
 }
 
 func needsReason(config *vault.Config, act Act) error {
-	if config.Policy.RequireReason && act.Reason == "" && slices.Contains(judged, act.To) {
+	if config.Policy.RequireReason && act.Reason == "" {
 		return fmt.Errorf("%w: add --reason \"…\"", ErrReason)
 	}
 	return nil

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -109,4 +110,31 @@ func sweep(dir string) error {
 	}
 	defer lock.Close()
 	return os.RemoveAll(dir)
+}
+
+// Discard removes the index of a key under root, if there is one. A reader that
+// has it open keeps it.
+func Discard(root string, key Key) error {
+	dir := filepath.Join(root, string(key))
+	if !key.valid() || !exists(dir) {
+		return nil
+	}
+	return discard(root, dir)
+}
+
+// Verify reads all of an index, the rendered forms too, which Open leaves to
+// their readers. It gives an error that wraps ErrDamaged if anything is not what
+// was written.
+func Verify(root string, key Key) error {
+	dir := filepath.Join(root, string(key))
+	all, err := readManifest(dir)
+	if err != nil {
+		return fmt.Errorf("index: %s: %w: %w", key, ErrDamaged, err)
+	}
+	for _, file := range all {
+		if err := file.verify(dir); err != nil {
+			return fmt.Errorf("index: %s: %w: %w", key, ErrDamaged, err)
+		}
+	}
+	return nil
 }

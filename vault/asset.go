@@ -2,6 +2,8 @@ package vault
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"sort"
@@ -144,6 +146,9 @@ func (p *assetParser) read(files []File) {
 			a.Layout = LayoutMarkdown
 			doc, body := frontMatter(p.at, files[0].Data, p.found)
 			a.body = string(toLF(body))
+			if bytes.HasPrefix(body, lfsMarker) {
+				p.found.add(Problem{Severity: Error, Path: p.at, Message: "the body is a Git LFS pointer, not the text", Mend: "put the text itself here"})
+			}
 			p.readKeys(doc)
 		} else {
 			a.Layout = LayoutYAML
@@ -165,6 +170,7 @@ func (p *assetParser) read(files []File) {
 			skill = &files[i]
 		}
 		if !hidden(rel) {
+			p.checkContent(files[i].Path, rel, files[i].Data)
 			file := files[i]
 			file.Path = rel
 			a.files = append(a.files, file)
@@ -172,6 +178,22 @@ func (p *assetParser) read(files []File) {
 	}
 	sort.Slice(a.files, func(i, j int) bool { return a.files[i].Path < a.files[j].Path })
 	p.readFolder(keys, skill)
+}
+
+// checkContent refuses a pointer in place of a file, and a name that would make the hashed text ambiguous: the lines
+// of content files are told apart by their ends, and "body" stands for the body
+// of an asset of one file.
+func (p *assetParser) checkContent(path, rel string, data []byte) {
+	err := CheckPath(rel)
+	if bytes.HasPrefix(data, lfsMarker) {
+		err = errors.New("this is a Git LFS pointer, not the file; keep the file in Git itself")
+	}
+	if rel == "body" {
+		err = fmt.Errorf("a file named body; the digest keeps this name for assets of one file")
+	}
+	if err != nil {
+		p.found.add(Problem{Severity: Error, Path: path, Message: err.Error(), Mend: "rename the file"})
+	}
 }
 
 func (p *assetParser) readFolder(keys, skill *File) {
@@ -245,18 +267,11 @@ func (p *assetParser) adoptable(skillPath string) {
 	a.ID, a.Type, a.Owner = ID(id), TypeSkill, defaults.Owner
 	a.Version, a.Status = 1, StatusCandidate
 	a.Source, a.Priority, a.Confidence = Source{Type: "manual"}, defaultPriority, defaultConfidence
-	a.Visibility = cmpOr(defaults.Visibility, VisibilityProject)
+	a.Visibility = cmp.Or(defaults.Visibility, VisibilityProject)
 	a.keys = map[string]any{"id": id, "type": string(TypeSkill), "owner": string(a.Owner)}
 	if a.Visibility != VisibilityProject {
 		a.keys["visibility"] = string(a.Visibility)
 	}
-}
-
-func cmpOr[T ~string](a, b T) T {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // Constants of the format: what holds where a key is absent.
@@ -295,7 +310,15 @@ func (p *assetParser) readKeys(d *document) {
 				a.keys[f] = string(a.Visibility)
 			}
 		},
-		"teams":    func(n *yaml.Node, f string) { a.Teams = d.texts(n, f); p.keepList(f, a.Teams) },
+		"teams": func(n *yaml.Node, f string) {
+			a.Teams = d.texts(n, f)
+			p.keepList(f, a.Teams)
+			for i, team := range a.Teams {
+				if id, prefixed := strings.CutPrefix(team, KindTeam+":"); prefixed {
+					d.at(follow(n).Content[i], Error, fmt.Sprintf("%s[%d]", f, i), "write "+id, "a team's id is due, without its kind")
+				}
+			}
+		},
 		"labels":   func(n *yaml.Node, f string) { a.Labels = d.texts(n, f); p.keepList(f, a.Labels) },
 		"acl":      func(n *yaml.Node, f string) { p.readACL(d, n, f) },
 		"bindings": func(n *yaml.Node, f string) {}, // read last: they inherit the asset's priority
@@ -312,8 +335,11 @@ func (p *assetParser) readKeys(d *document) {
 		"metadata": func(n *yaml.Node, f string) { p.readMetadata(d, n, f) },
 	}
 	if a.Layout == LayoutSkill {
-		delete(readers, "name")
-		delete(readers, "description")
+		for _, key := range []string{"name", "description"} {
+			readers[key] = func(n *yaml.Node, f string) {
+				d.at(n, Error, f, "remove it here and write it in SKILL.md", "of a skill folder it stands in SKILL.md")
+			}
+		}
 	}
 	there := d.keys(d.root, "", readers)
 	for key, n := range there {

@@ -142,6 +142,9 @@ func (p *assetParser) readBindings(d *document, n *yaml.Node, field string) {
 		if there != nil && there["target"] == nil {
 			d.at(follow(item), Error, join(name, "target"), "add target: agent:<id>, task:<id> or framework:<id>", "this key is required")
 		}
+		if slices.ContainsFunc(p.asset.Bindings, func(other Binding) bool { return other.Target == b.Target && b.Target != "" }) {
+			d.at(follow(item), Error, join(name, "target"), "keep one of the two", "%s is bound twice", b.Target)
+		}
 		p.asset.Bindings = append(p.asset.Bindings, b)
 		bindings = append(bindings, out)
 	}

@@ -109,6 +109,16 @@ func DefaultConfig() *Config {
 	}
 }
 
+// GovernCommand is the command that brings an asset into a state, as messages
+// name it.
+func (c *Config) GovernCommand(id ID, to Status) string {
+	command := fmt.Sprintf("lm asset govern %s --status %s", id, to)
+	if c.Policy.RequireReason {
+		command += ` --reason "…"`
+	}
+	return command
+}
+
 // PersonWithEmail is the id of the person whose emails hold email, whatever
 // its case; "" if there is none.
 func (c *Config) PersonWithEmail(email string) string {
@@ -316,11 +326,18 @@ func (c *Config) readPolicy(d *document, n *yaml.Node, field string) {
 			for i, item := range d.items(n, f) {
 				p.Approvers = append(p.Approvers, d.subject(item, fmt.Sprintf("%s[%d]", f, i), KindUser, false, KindUser, KindTeam, KindRole))
 			}
+			if len(p.Approvers) == 0 {
+				d.at(follow(n), Error, f, "name somebody, or leave the key out: then whoever may manage an asset may approve it", "an empty list names nobody")
+			}
 		},
 		"distinct_approver": func(n *yaml.Node, f string) { p.DistinctApprover = d.boolean(n, f) },
 		"require_reason":    func(n *yaml.Node, f string) { p.RequireReason = d.boolean(n, f) },
 		"on_edit":           func(n *yaml.Node, f string) { p.OnEdit = oneOf(d, n, f, []string{"last_approved", "withhold"}) },
-		"signatures":        func(n *yaml.Node, f string) { p.Signatures = oneOf(d, n, f, []string{"off", "required"}) },
+		"signatures": func(n *yaml.Node, f string) {
+			if p.Signatures = oneOf(d, n, f, []string{"off", "required"}); p.Signatures == "required" {
+				d.at(follow(n), Error, f, "use an lm that knows signatures, or write off", "this lm verifies no signatures, so nothing would count as approved")
+			}
+		},
 		"allowed_signers": func(n *yaml.Node, f string) {
 			value, ok := d.text(n, f)
 			if err := CheckPath(value); ok && err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
 	"gopkg.in/yaml.v3"
 )
 
@@ -17,6 +18,7 @@ import (
 const (
 	maxNesting  = 32
 	maxExpanded = 20000 // nodes, after aliases are followed
+	mostMended  = 20    // lines of one fault, after which the reading stops
 )
 
 var (
@@ -134,7 +136,7 @@ func firstInvalid(data []byte) (line, column int, bad bool) {
 // with ": " in it, are quoted and the reading goes on, so that one such line
 // hides nothing behind it.
 func (d *document) parse(src []byte) {
-	for range bytes.Count(src, []byte("\n")) + 2 {
+	for range mostMended + 1 {
 		var doc yaml.Node
 		decoder := yaml.NewDecoder(bytes.NewReader(src))
 		err := decoder.Decode(&doc)
@@ -202,15 +204,15 @@ func (d *document) sound(n *yaml.Node, field string, depth int, nodes *int) bool
 		seen := make(map[string]int, len(n.Content)/2)
 		for i := 0; i < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
-			name := join(field, key.Value)
+			name, word := join(field, key.Value), norm.NFC.String(key.Value)
 			if key.Kind != yaml.ScalarNode {
 				d.at(key, Error, field, "use a plain word as the key", "a key that is %s", kindName(key))
 				return false
 			}
-			if line, twice := seen[key.Value]; twice {
+			if line, twice := seen[word]; twice {
 				d.at(key, Error, name, "keep one of the two", "the key stands twice, first on line %d", line)
 			} else {
-				seen[key.Value] = key.Line + d.skip
+				seen[word] = key.Line + d.skip
 			}
 			if !d.sound(value, name, depth+1, nodes) {
 				return false

@@ -3,13 +3,14 @@ package vault
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 )
+
+var errEdit = errors.New("the keys are written in a way that lm cannot change safely; write them as `key: value` lines and try again")
 
 // Edit changes keys of an asset's key file and leaves every other byte as it
 // is: comments, order, line ends, body. patch is a JSON merge patch (RFC 7396)
@@ -47,7 +48,7 @@ func Edit(data []byte, markdown bool, patch map[string]any) ([]byte, error) {
 		want, err = readPlain(encodeKeys(merge(want, patch), assetOrder))
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
-		return nil, fmt.Errorf("the keys are written in a way that lm cannot change safely; write them as `key: value` lines and try again")
+		return nil, errEdit
 	}
 	return bytes.Join([][]byte{head, front, tail}, nil), nil
 }
@@ -111,6 +112,9 @@ func (e *editor) set(front []byte, key string, value any) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(front, &doc); err != nil {
 		return nil, err
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Style&yaml.FlowStyle != 0 {
+		return nil, errEdit
 	}
 	root := doc.Content[0]
 	lines := strings.SplitAfter(string(front), "\n")

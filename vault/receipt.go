@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,8 @@ type Receipt struct {
 	// the call was made; written as x-identity.
 	Identity string
 
-	hash Digest
+	hash    Digest
+	invalid bool // the file at this place of the chain could not be read
 }
 
 // ReceiptPath is where the receipt with this place in the chain of a subject
@@ -101,9 +103,8 @@ func (r *Receipt) read(d *document) {
 			if n = follow(n); f == "from" && n.Kind == yaml.ScalarNode && n.Value == "" && !plain(n) {
 				return // a new file comes from no state
 			}
-			if *into, _ = word(d, n, f); strings.HasPrefix(r.Subject, "asset/") {
-				oneOf(d, n, f, Statuses)
-			}
+			value, _ := d.text(n, f)
+			*into = Status(value)
 		}
 	}
 	hash := func(into *Digest) keyReader {
@@ -150,8 +151,19 @@ func (r *Receipt) read(d *document) {
 	if _, seq, ok := receiptPlace(d.path); ok && r.Seq > 0 && seq != r.Seq {
 		d.at(there["seq"], Error, "seq", receiptMend, "the receipt says %d and its file %04d", r.Seq, seq)
 	}
-	r.hash = digestOf(string(canonicalJSON(d.asWritten())))
+	if r.isAsset() {
+		for key, value := range map[string]Status{"from": r.From, "to": r.To} {
+			if there[key] != nil && value != "" && !slices.Contains(Statuses, value) {
+				d.at(there[key], Error, key, receiptMend, "%q is no state of an asset", value)
+			}
+		}
+	}
+	if written := d.asWritten(); d.err() == nil {
+		r.hash = digestOf(string(canonicalJSON(written)))
+	}
 }
+
+func (r *Receipt) isAsset() bool { return strings.HasPrefix(r.Subject, "asset/") }
 
 // asWritten gives the keys present but the signature, for the canonical form:
 // strings by their source text, so that no reader's taste changes a hash.
@@ -177,12 +189,7 @@ func (d *document) asWritten() map[string]any {
 }
 
 // receiptMend is the way out for every receipt that is not as lm wrote it.
-const receiptMend = "receipts are never edited: restore the file from Git, or govern the asset again"
-
-func word(d *document, n *yaml.Node, field string) (Status, bool) {
-	value, ok := d.text(n, field)
-	return Status(value), ok
-}
+const receiptMend = "receipts are never edited: restore the file from Git (git log -- <file>, then git checkout <commit> -- <file>)"
 
 // keys are the receipt's keys that are present, as they are hashed.
 func (r *Receipt) keys() map[string]any {
@@ -227,6 +234,23 @@ func (r *Receipt) File() File {
 	return File{Path: ReceiptPath(r.Subject, r.Seq), Data: data, Size: int64(len(data))}
 }
 
+// follows says whether the receipt leads on from the one before: from its state,
+// or from draft or candidate with another content; the first one from nothing,
+// or from a file that waited.
+func (r *Receipt) follows(last *Receipt, first bool) bool {
+	waiting := r.From == StatusDraft || r.From == StatusCandidate
+	if first {
+		return r.From == "" || waiting
+	}
+	return r.From == last.To || waiting && r.Digest != last.Digest
+}
+
+// broken is the problem of a receipt that breaks its chain.
+func broken(path, format string, args ...any) error {
+	return Problem{Severity: Error, Path: path, Line: 1, Column: 1,
+		Message: "the chain of receipts counts for nothing: " + fmt.Sprintf(format, args...), Mend: receiptMend}
+}
+
 // Chain is the receipts of one subject in order.
 type Chain []*Receipt
 
@@ -238,23 +262,34 @@ func (c Chain) Last() *Receipt {
 	return c[len(c)-1]
 }
 
-// Check says why the chain counts for nothing, or nil: a gap, a wrong prev,
-// another subject or another project (format.md §4).
+// Check says why the chain counts for nothing, or nil: a gap, a receipt that
+// cannot be read, a wrong prev, another subject or project, an act that is none
+// of its kind of subject, a state that does not follow from the one before, or
+// an approval by an agent (format.md §4). The error is a Problem.
 func (c Chain) Check(project, subject string) error {
 	var prev Digest
+	last := &Receipt{To: StatusCandidate}
 	for i, r := range c {
 		p := ReceiptPath(subject, r.Seq)
 		switch {
+		case r.invalid:
+			return broken(p, "it cannot be read")
 		case r.Seq != i+1:
-			return fmt.Errorf("%s: receipt %04d is missing before it", p, i+1)
+			return broken(p, "receipt %04d is missing before it", i+1)
 		case r.Subject != subject:
-			return fmt.Errorf("%s: it is a receipt of %s", p, r.Subject)
+			return broken(p, "it is a receipt of %s", r.Subject)
 		case r.Project != project:
-			return fmt.Errorf("%s: it is a receipt of project %s", p, r.Project)
+			return broken(p, "it is a receipt of project %s", r.Project)
 		case r.Prev != prev:
-			return fmt.Errorf("%s: its prev is not the hash of the receipt before it", p)
+			return broken(p, "its prev is not the hash of the receipt before it")
+		case r.isAsset() && !strings.HasPrefix(r.Kind, "asset_"):
+			return broken(p, "%s is no act on an asset", r.Kind)
+		case r.isAsset() && !r.follows(last, i == 0):
+			return broken(p, "it leads on from %q, and the asset was %s", r.From, last.To)
+		case r.isAsset() && r.To == StatusApproved && r.Actor.Kind() != KindUser:
+			return broken(p, "%s cannot approve; only a person can", r.Actor)
 		}
-		prev = r.hash
+		prev, last = r.hash, r
 	}
 	return nil
 }

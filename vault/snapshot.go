@@ -28,6 +28,11 @@ type Snapshot struct {
 	Problems []Problem
 }
 
+// RulesVersion names the rules by which Read decides what is valid and what is
+// receipted. It counts up with each change of them, so that no index outlives
+// the rules that it was built by.
+const RulesVersion = "1"
+
 // Relevant says whether a path below a vault's folder can matter to a
 // Snapshot, so that a reader of a repository whose root is the vault leaves
 // the rest alone. For a folder it says whether to look into it.
@@ -71,7 +76,8 @@ func (s *Snapshot) Facts() []Facts {
 // Read makes a snapshot of a vault's files, whose paths are relative to the
 // vault's folder. A bad file becomes a problem and hides no other. Read fails
 // only if vault.yaml is missing (ErrNoVault) or invalid, as nothing can be
-// judged then.
+// judged then; with the problems of an invalid one comes a snapshot whose
+// Problems are those of all files, as far as they can be told without it.
 func Read(files []File) (*Snapshot, error) {
 	i := slices.IndexFunc(files, func(f File) bool { return f.Path == ConfigFile })
 	if i < 0 {
@@ -80,21 +86,26 @@ func Read(files []File) (*Snapshot, error) {
 	if files[i].Kind != FileRegular && files[i].Kind != FileExecutable {
 		return nil, Problem{Severity: Error, Path: ConfigFile, Line: 1, Column: 1, Message: "this is no plain file", Mend: "put the file itself here"}
 	}
-	config, err := ParseConfig(files[i].Data)
-	if err != nil {
-		return nil, err
+	config, configErr := ParseConfig(files[i].Data)
+	if configErr != nil {
+		config = DefaultConfig()
 	}
 	s := &Snapshot{Config: config, Receipts: map[string]Chain{}}
 	var found findings
+	for _, p := range Problems(configErr) {
+		found.add(p)
+	}
 	groups := discover(files, &found)
 	for _, g := range groups {
 		s.readAsset(g, &found)
 	}
 	s.excludeTwins(&found)
 	s.readReceipts(files, &found)
-	s.standing(&found)
+	if configErr == nil {
+		s.standing(&found)
+	}
 	s.Problems = found.list()
-	return s, nil
+	return s, configErr
 }
 
 // group is the files of one asset.
@@ -247,19 +258,20 @@ func (s *Snapshot) readReceipts(files []File, found *findings) {
 		if !strings.HasPrefix(f.Path, "receipts/") || skipped(path.Base(f.Path)) || path.Base(f.Path) == "README.md" {
 			continue
 		}
-		subject, _, ok := receiptPlace(f.Path)
+		subject, seq, ok := receiptPlace(f.Path)
 		switch {
 		case !ok:
 			found.add(Problem{Severity: Error, Path: f.Path, Message: "this is no place of a receipt", Mend: "receipts lie at receipts/<kind>/<id>/<seq>.yaml; move it away"})
 		case f.Kind != FileRegular && f.Kind != FileExecutable || f.Data == nil:
 			found.add(Problem{Severity: Error, Path: f.Path, Message: "this is no plain file of a receipt's size", Mend: receiptMend})
+			s.Receipts[subject] = append(s.Receipts[subject], &Receipt{Seq: seq, Subject: subject, invalid: true})
 		default:
 			r, err := ParseReceipt(f)
 			if err != nil {
 				for _, p := range Problems(err) {
 					found.add(p)
 				}
-				continue
+				r = &Receipt{Seq: seq, Subject: subject, invalid: true}
 			}
 			s.Receipts[subject] = append(s.Receipts[subject], r)
 		}
@@ -275,24 +287,32 @@ func (s *Snapshot) standing(found *findings) {
 		chain := s.Chain(a.ID)
 		last := chain.Last()
 		broken := chain.Check(s.Config.Project, "asset/"+string(a.ID))
-		if broken != nil {
-			found.add(Problem{Severity: Error, Path: ReceiptPath("asset/"+string(a.ID), 1), Message: "the chain of receipts counts for nothing: " + broken.Error(), Mend: receiptMend})
+		for _, p := range Problems(broken) {
+			found.add(p)
 		}
 		if last != nil {
 			a.Modified = last.At
 		}
 		a.Receipted = broken == nil && last != nil && last.To == a.Status && last.Digest == a.Digest
-		if a.Status == StatusApproved && !a.Receipted {
+		line, column := a.Place("status")
+		switch {
+		case a.Receipted || broken != nil && a.Status != StatusApproved:
+		case a.Status == StatusApproved:
 			found.add(s.unreceipted(a, last, broken))
+		case last != nil && last.Digest == a.Digest:
+			found.add(Problem{Severity: Warning, Path: a.KeyFile(), Line: line, Column: column, Field: "status",
+				Message: fmt.Sprintf("it says %s, and receipt %04d says %s of this very content", a.Status, last.Seq, last.To),
+				Mend:    "run: " + s.Config.GovernCommand(a.ID, last.To)})
 		}
 	}
 }
 
 func (s *Snapshot) unreceipted(a *Asset, last *Receipt, broken error) Problem {
 	why := "it is approved by hand: no receipt says so"
+	mend := "review it and run: " + s.Config.GovernCommand(a.ID, StatusApproved)
 	switch {
 	case broken != nil:
-		why = "it says approved, and its chain of receipts is broken"
+		why, mend = "it says approved, and its chain of receipts is broken", "restore the receipts from Git: git log -- "+path.Dir(ReceiptPath("asset/"+string(a.ID), 1))
 	case last != nil && last.Digest != a.Digest:
 		why = fmt.Sprintf("it was changed after receipt %04d", last.Seq)
 	case last != nil:
@@ -300,5 +320,5 @@ func (s *Snapshot) unreceipted(a *Asset, last *Receipt, broken error) Problem {
 	}
 	line, column := a.Place("status")
 	return Problem{Severity: Warning, Path: a.KeyFile(), Line: line, Column: column, Field: "status", Message: "unreceipted, so no agent gets it: " + why,
-		Mend: fmt.Sprintf("review it and run: lm asset govern %s --status approved", a.ID)}
+		Mend: mend}
 }

@@ -42,6 +42,9 @@ func plain(n *yaml.Node) bool {
 func (d *document) text(n *yaml.Node, field string) (value string, ok bool) {
 	n = follow(n)
 	switch {
+	case n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Kind == yaml.ScalarNode && n.Content[1].Kind == yaml.ScalarNode:
+		d.at(n, Error, field, "quote it: "+quote(n.Content[0].Value+": "+n.Content[1].Value), "a plain value with `: ` in it is a map, and a string is due")
+		return "", false
 	case n.Kind != yaml.ScalarNode:
 		d.at(n, Error, field, "write one value", "a string is due, not %s", kindName(n))
 		return "", false
@@ -327,6 +330,7 @@ func (d *document) freeScalar(n *yaml.Node, field string) any {
 		value, err := strconv.ParseFloat(n.Value, 64)
 		if err != nil {
 			d.at(n, Error, field, "write it as a string, in quotes", "%s is no finite number", n.Value)
+			return nil
 		}
 		return value
 	case coreOdd.MatchString(n.Value):
@@ -366,6 +370,9 @@ func ParseSubject(value, bare string, kinds ...string) (Subject, error) {
 	}
 	if !slices.Contains(kinds, kind) {
 		return "", fmt.Errorf("%q is of no kind that is known here", value)
+	}
+	if kind != KindTask && strings.Contains(id, ":") {
+		return "", fmt.Errorf("%q has a colon in its id", value)
 	}
 	if id == "" || strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) ||
 		id != "*" && strings.Contains(id, "*") {

@@ -46,30 +46,21 @@ func (c *command) listCommand() *cli.Command {
 				}
 				ask.Statuses = append(ask.Statuses, vault.Status(s))
 			}
-			v, err := c.open(ctx)
-			if err != nil {
-				return err
-			}
-			defer v.Close()
-			l, err := v.List(ctx.Context, ask)
-			if err != nil {
-				return err
-			}
-			if ctx.Bool("json") {
-				return c.json(l)
-			}
-			rows := [][]string{}
-			for _, a := range l.Assets {
-				rows = append(rows, []string{string(a.ID), string(a.Type), strconv.Itoa(a.Version), state(a), string(a.Owner), a.Name})
-			}
-			if len(rows) > 0 {
-				c.table([]string{"ID", "TYPE", "VERSION", "STATUS", "OWNER", "NAME"}, rows)
-			}
-			if l.Hidden > 0 {
-				c.note("%d more that you may not read", l.Hidden)
-			}
-			return nil
+			return answered(c, ctx, func(v *workspace.Vault) (*workspace.List, error) { return v.List(ctx.Context, ask) }, c.printList)
 		},
+	}
+}
+
+func (c *command) printList(l *workspace.List) {
+	rows := [][]string{}
+	for _, a := range l.Assets {
+		rows = append(rows, []string{string(a.ID), string(a.Type), strconv.Itoa(a.Version), state(a), string(a.Owner), a.Name})
+	}
+	if len(rows) > 0 {
+		c.table([]string{"ID", "TYPE", "VERSION", "STATUS", "OWNER", "NAME"}, rows)
+	}
+	if l.Hidden > 0 {
+		c.note("%d more that you may not read", l.Hidden)
 	}
 }
 
@@ -98,8 +89,10 @@ func reference(arg string) (vault.ID, int, error) {
 
 func (c *command) showCommand() *cli.Command {
 	return &cli.Command{
-		Name: "show", Usage: "show one asset: its keys, its content, its receipts", ArgsUsage: "ID[@VERSION]",
-		Flags: append(subjectFlags(), revisionFlags()...),
+		Name: "show", Usage: "show one asset: its keys, its content, its receipts", ArgsUsage: "ID",
+		Flags: append(append(subjectFlags(), revisionFlags()...),
+			&cli.BoolFlag{Name: "approved", Usage: "as loadouts see it: at the trusted revision, and only if it is approved there"},
+		),
 		Action: func(ctx *cli.Context) error {
 			if err := arguments(ctx, "ID"); err != nil {
 				return err
@@ -108,20 +101,9 @@ func (c *command) showCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			v, err := c.open(ctx)
-			if err != nil {
-				return err
-			}
-			defer v.Close()
-			a, err := v.Show(id, version, subject(ctx), revision(ctx))
-			if err != nil {
-				return err
-			}
-			if ctx.Bool("json") {
-				return c.json(a)
-			}
-			c.printShown(a)
-			return nil
+			return answered(c, ctx, func(v *workspace.Vault) (*workspace.Shown, error) {
+				return v.Show(id, version, subject(ctx), revision(ctx), ctx.Bool("approved"))
+			}, c.printShown)
 		},
 	}
 }
@@ -139,7 +121,7 @@ func (c *command) printShown(a *workspace.Shown) {
 			encoder := json.NewEncoder(&b)
 			encoder.SetEscapeHTML(false)
 			if encoder.Encode(value) == nil {
-				c.say("%-11s %s", key, strings.TrimSpace(b.String()))
+				c.say("%-11s %s", key, plain(strings.TrimSpace(b.String())))
 			}
 		}
 	}
@@ -156,7 +138,7 @@ func (c *command) printShown(a *workspace.Shown) {
 		c.say("receipt     %04d %s %s -> %s by %s %s", r.Seq, timeOf(r.At), from, r.To, r.Actor, plain(r.Reason))
 	}
 	if a.Body != "" {
-		c.say("\n%s", strings.TrimRight(a.Body, "\n"))
+		c.say("\n%s", c.body(strings.TrimRight(a.Body, "\n")))
 	}
 }
 
@@ -178,9 +160,9 @@ func changeFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "tasks", Usage: "bind it to these tasks; replaces the bindings to tasks"},
 		&cli.StringSliceFlag{Name: "frameworks", Usage: "bind it to these frameworks; replaces the bindings to frameworks"},
 		&cli.StringFlag{Name: "mode", Usage: "how the bound get it: direct, summary, tool or reference"},
-		&cli.Float64Flag{Name: "priority", Usage: "0 to 1, of the bindings named here, else of the asset"},
+		&cli.Float64Flag{Name: "priority", DefaultText: "unchanged; 0.25 at first", Usage: "0 to 1, of the bindings named here, else of the asset"},
 		&cli.BoolFlag{Name: "required", Usage: "the bound must get it"},
-		&cli.Float64Flag{Name: "confidence", Usage: "0 to 1"},
+		&cli.Float64Flag{Name: "confidence", DefaultText: "unchanged; 0.5 at first", Usage: "0 to 1"},
 		&cli.StringFlag{Name: "expires-at", Usage: "a date or an RFC 3339 `TIME`"},
 		&cli.StringFlag{Name: "content-file", Usage: "the content from `FILE`, - for standard input"},
 		&cli.StringFlag{Name: "reason", Usage: "why, for the receipt"},
@@ -256,10 +238,76 @@ func (c *command) jsonInput(value, flag string) (map[string]any, error) {
 	if err := decoder.Decode(&out); err != nil || out == nil {
 		return nil, fmt.Errorf("%w: %s is no JSON object: %v", workspace.ErrUsage, flag, err)
 	}
+	if twice := repeated(data); twice != "" {
+		return nil, fmt.Errorf("%w: %s has the key %q twice; keep one of the two", workspace.ErrUsage, flag, twice)
+	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%w: %s: something follows the JSON object", workspace.ErrUsage, flag)
 	}
-	return out, nil
+	return out, exact(out, flag)
+}
+
+// repeated finds a key that stands twice in one object of a JSON text: misspelt
+// policy must not vanish behind it. "" if there is none.
+func repeated(data []byte) string {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	var walk func() (string, error)
+	walk = func() (string, error) {
+		token, err := decoder.Token()
+		if err != nil {
+			return "", err
+		}
+		open, _ := token.(json.Delim)
+		seen := map[string]bool{}
+		for open != 0 && decoder.More() {
+			if open == '{' {
+				key, err := decoder.Token()
+				if err != nil {
+					return "", err
+				}
+				name, _ := key.(string)
+				if seen[name] {
+					return name, nil
+				}
+				seen[name] = true
+			}
+			if twice, err := walk(); twice != "" || err != nil {
+				return twice, err
+			}
+		}
+		if open != 0 {
+			_, err = decoder.Token()
+		}
+		return "", err
+	}
+	twice, _ := walk() // what is no JSON was refused before
+	return twice
+}
+
+// exact refuses numbers that would be kept as other ones.
+func exact(value any, flag string) error {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, item := range v {
+			if err := exact(item, flag); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if err := exact(item, flag); err != nil {
+				return err
+			}
+		}
+	case json.Number:
+		i, err := v.Int64()
+		if integer := !strings.ContainsAny(v.String(), ".eE"); integer && (err != nil || i > 1<<53 || i < -1<<53) {
+			return fmt.Errorf("%w: %s: %s is beyond ±2^53, where integers are no longer exact; write it as a string", workspace.ErrUsage, flag, v)
+		} else if _, err := v.Float64(); !integer && err != nil {
+			return fmt.Errorf("%w: %s: %s is no finite number", workspace.ErrUsage, flag, v)
+		}
+	}
+	return nil
 }
 
 func (c *command) registerCommand() *cli.Command {
@@ -277,16 +325,9 @@ func (c *command) registerCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			v, err := c.open(ctx)
-			if err != nil {
-				return err
-			}
-			defer v.Close()
-			w, err := v.Register(ctx.Context, vault.ID(ctx.String("id")), change)
-			if err != nil {
-				return err
-			}
-			return c.written(ctx, w)
+			return answered(c, ctx, func(v *workspace.Vault) (*workspace.Written, error) {
+				return v.Register(ctx.Context, vault.ID(ctx.String("id")), change)
+			}, c.printWritten)
 		},
 	}
 }
@@ -296,7 +337,7 @@ func (c *command) governCommand() *cli.Command {
 		Name: "govern", Usage: "change an asset's state, keys or content, with a receipt, in one commit", ArgsUsage: "ID",
 		Flags: append(changeFlags(),
 			&cli.StringFlag{Name: "patch-json", Usage: "keys as a JSON merge patch: a `FILE`, - or the object itself; flags win over it"},
-			&cli.IntFlag{Name: "expect-version", Usage: "exit 5 unless the asset has version `N`"},
+			&cli.IntFlag{Name: "expect-version", DefaultText: "any", Usage: "exit 5 unless the asset has version `N`"},
 		),
 		Action: func(ctx *cli.Context) error {
 			if err := arguments(ctx, "ID"); err != nil {
@@ -306,44 +347,39 @@ func (c *command) governCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			v, err := c.open(ctx)
-			if err != nil {
-				return err
+			if ctx.IsSet("expect-version") && change.ExpectVersion < 1 {
+				return fmt.Errorf("%w: --expect-version is a version, 1 or more", workspace.ErrUsage)
 			}
-			defer v.Close()
-			w, err := v.Govern(ctx.Context, vault.ID(ctx.Args().First()), change)
-			if err != nil {
-				return err
-			}
-			return c.written(ctx, w)
+			return answered(c, ctx, func(v *workspace.Vault) (*workspace.Written, error) {
+				return v.Govern(ctx.Context, vault.ID(ctx.Args().First()), change)
+			}, c.printWritten)
 		},
 	}
 }
 
-// written tells what a write did.
-func (c *command) written(ctx *cli.Context, w *workspace.Written) error {
+// printWritten tells what a write did.
+func (c *command) printWritten(w *workspace.Written) {
 	hooksNote(c, w.Hooks)
-	if ctx.Bool("json") {
-		return c.json(w)
-	}
 	change := string(w.Status)
 	if w.From != "" {
 		change = fmt.Sprintf("%s -> %s", w.From, w.Status)
 	}
 	if w.DryRun {
 		c.say("%s@%d: %s; nothing was written. %s would be:\n", w.ID, w.Version, change, w.Path)
-		_, err := c.stdout.Write(w.Content)
-		return err
+		_, _ = c.stdout.Write(w.Content) // run looks whether everything was written
+		return
 	}
 	c.say("%s@%d: %s, by %s", w.ID, w.Version, change, w.Actor)
 	c.say("  %s, %s, commit %.12s", w.Path, w.Receipt, w.Commit)
 	if len(w.Changed) > 0 {
 		c.say("  changed: %s", strings.Join(w.Changed, ", "))
 	}
-	if w.Status != vault.StatusApproved && (w.Status == vault.StatusCandidate || w.Status == vault.StatusDraft) {
-		c.say("  no agent gets it before somebody approves it: lm asset govern %s --status approved", w.ID)
+	if w.Status == vault.StatusCandidate || w.Status == vault.StatusDraft {
+		c.say("  no agent gets it before somebody approves it: %s", w.Approve)
 	}
-	return nil
+	if w.Reads != "" {
+		c.say("  agents read %s: push this commit there", w.Reads)
+	}
 }
 
 func (c *command) explainCommand() *cli.Command {
@@ -362,31 +398,24 @@ func (c *command) explainCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			v, err := c.open(ctx)
-			if err != nil {
-				return err
-			}
-			defer v.Close()
-			e, err := v.Explain(ctx.Context, id, ask)
-			if err != nil {
-				return err
-			}
-			if ctx.Bool("json") {
-				return c.json(e)
-			}
-			c.say("%s@%d  %s, %s", e.ID, e.Version, e.Type, e.Status)
-			c.say("%s\n%s\n", snapshotText(e.Snapshot), requestText(e.Request))
-			rows := [][]string{}
-			for _, s := range e.Steps {
-				mark := "ok"
-				if !s.Passed {
-					mark = "NO"
-				}
-				rows = append(rows, []string{mark, s.Name, s.Detail})
-			}
-			c.table([]string{"", "CHECK", "DETAIL"}, rows)
-			c.say("\n%s: %s", e.ID, e.Decision)
-			return nil
+			return answered(c, ctx, func(v *workspace.Vault) (*workspace.Explanation, error) { return v.Explain(ctx.Context, id, ask) }, c.printExplanation)
 		},
 	}
+}
+
+func (c *command) printExplanation(e *workspace.Explanation) {
+	if e.Version > 0 {
+		c.say("%s@%d  %s, %s", e.ID, e.Version, e.Type, e.Status)
+	}
+	c.say("%s\n%s\n", snapshotText(e.Snapshot), requestText(e.Request))
+	rows := [][]string{}
+	for _, s := range e.Steps {
+		mark := "ok"
+		if !s.Passed {
+			mark = "NO"
+		}
+		rows = append(rows, []string{mark, s.Name, s.Detail})
+	}
+	c.table([]string{"", "CHECK", "DETAIL"}, rows)
+	c.say("\n%s: %s", e.ID, e.Decision)
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"strconv"
+
 	"github.com/urfave/cli/v2"
 
+	"longmemory.dev/lm/index"
 	"longmemory.dev/lm/internal/workspace"
 )
 
@@ -12,9 +15,19 @@ func (c *command) indexCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "build", Usage: "make the index of what loadouts read current",
-				Flags: []cli.Flag{&cli.StringFlag{Name: "rev", Usage: "the index of `REV`"}},
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "rev", Usage: "the index of `REV`"},
+					&cli.BoolFlag{Name: "once", Usage: "do nothing if another process is at it with this flag"},
+				},
 				Action: func(ctx *cli.Context) error {
 					return c.index(ctx, func(v *workspace.Vault, r workspace.Revision) (workspace.IndexStatus, error) {
+						if ctx.Bool("once") {
+							unlock, ok, err := v.BuildAlone()
+							if err != nil || !ok {
+								return workspace.IndexStatus{Status: "being built"}, err
+							}
+							defer unlock()
+						}
 						return v.BuildIndex(ctx.Context, r)
 					})
 				},
@@ -35,18 +48,12 @@ func (c *command) index(ctx *cli.Context, call func(*workspace.Vault, workspace.
 	if err := arguments(ctx); err != nil {
 		return err
 	}
-	v, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer v.Close()
-	s, err := call(v, workspace.Revision{Rev: ctx.String("rev")})
-	if err != nil {
-		return err
-	}
-	if ctx.Bool("json") {
-		return c.json(s)
-	}
+	return answered(c, ctx, func(v *workspace.Vault) (workspace.IndexStatus, error) {
+		return call(v, workspace.Revision{Rev: ctx.String("rev")})
+	}, c.printIndex)
+}
+
+func (c *command) printIndex(s workspace.IndexStatus) {
 	c.say("%s  %s", s.Status, s.Key)
 	if s.Commit != "" {
 		c.say("of      %s at %.12s", s.Ref, s.Commit)
@@ -57,29 +64,17 @@ func (c *command) index(ctx *cli.Context, call func(*workspace.Vault, workspace.
 	if s.Detail != "" {
 		c.say("%s", s.Detail)
 	}
-	return nil
 }
 
 func (c *command) collect(ctx *cli.Context) error {
 	if err := arguments(ctx); err != nil {
 		return err
 	}
-	v, err := c.open(ctx)
-	if err != nil {
-		return err
+	type removed struct {
+		Keys []index.Key `json:"removed"`
 	}
-	defer v.Close()
-	gone, err := v.CollectIndexes()
-	if err != nil {
-		return err
-	}
-	if ctx.Bool("json") {
-		keys := []string{}
-		for _, key := range gone {
-			keys = append(keys, string(key))
-		}
-		return c.json(map[string]any{"removed": keys})
-	}
-	c.say("removed %d", len(gone))
-	return nil
+	return answered(c, ctx, func(v *workspace.Vault) (removed, error) {
+		keys, err := v.CollectIndexes()
+		return removed{append([]index.Key{}, keys...)}, err
+	}, func(r removed) { c.say("removed %s", strconv.Itoa(len(r.Keys))) })
 }

@@ -39,7 +39,7 @@ func requestFlags() []cli.Flag {
 	return append(flags,
 		&cli.StringSliceFlag{Name: "types", Aliases: []string{"type"}, Usage: "only assets of these `TYPES`"},
 		&cli.BoolFlag{Name: "bound-only", Usage: "only what is bound to the subject"},
-		&cli.IntFlag{Name: "token-budget", Aliases: []string{"budget"}, Usage: "at most `N` tokens; else the vault's default"},
+		&cli.IntFlag{Name: "token-budget", Aliases: []string{"budget"}, DefaultText: "the vault's", Usage: "at most `N` tokens; else the vault's default"},
 		&cli.StringFlag{Name: "now", Usage: "decide what has expired as of `TIME`"},
 		&cli.StringFlag{Name: "query-file", Usage: "read the query from `FILE`, - for standard input"},
 	)
@@ -77,11 +77,16 @@ func (c *command) ask(ctx *cli.Context, query string) (workspace.Ask, error) {
 			return a, fmt.Errorf("%w: give the query as an argument or in a file, not both", workspace.ErrUsage)
 		}
 		data, err := c.readFile(file, "--query-file")
-		a.Query = string(data)
+		if a.Query = string(data); err == nil && len(data) > maxQuery {
+			err = fmt.Errorf("%w: --query-file: more than %d bytes", workspace.ErrUsage, maxQuery)
+		}
 		return a, err
 	}
 	return a, nil
 }
+
+// maxQuery bounds a query, in bytes.
+const maxQuery = 1 << 20
 
 // maxInput bounds what is read from a file or from standard input, in bytes.
 const maxInput = 64 << 20
@@ -139,33 +144,49 @@ func (c *command) loadout(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := c.open(ctx)
-	if err != nil {
+	ask.Brief = !ctx.Bool("json") && !ctx.Bool("explain")
+	return c.inVault(ctx, func(v *workspace.Vault) error {
+		l, err := v.Loadout(ctx.Context, ask)
+		if err != nil {
+			return err
+		}
+		switch {
+		case ctx.Bool("json"):
+			err = c.json(l)
+		case ctx.Bool("explain"):
+			c.explainLoadout(l)
+		default:
+			_, err = io.WriteString(c.stdout, l.Context)
+		}
+		c.noteMissing(l)
+		if err == nil && ctx.Bool("strict") && !l.Complete {
+			err = exitError(exitIncomplete)
+		}
 		return err
-	}
-	defer v.Close()
-	l, err := v.Loadout(ctx.Context, ask)
-	if err != nil {
-		return err
-	}
-	switch {
-	case ctx.Bool("json"):
-		err = c.json(l)
-	case ctx.Bool("explain"):
-		c.explainLoadout(l)
-	default:
-		_, err = io.WriteString(c.stdout, l.Context)
-	}
-	if err != nil {
-		return err
-	}
+	})
+}
+
+// noteMissing names what the subject must have and does not get.
+func (c *command) noteMissing(l *workspace.Loadout) {
 	for _, id := range l.Missing {
-		c.note("lm: required and missing: %s; run: lm asset explain %s with the flags of this call", id, id)
+		c.note("lm: required and missing: %s; run: lm asset explain %s%s", id, id, flagsOf(l.Request))
 	}
-	if ctx.Bool("strict") && !l.Complete {
-		return exitError(exitIncomplete)
+}
+
+// flagsOf are the flags that make a request again.
+func flagsOf(r workspace.Request) string {
+	var b strings.Builder
+	add := func(flag, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, " --%s '%s'", flag, strings.ReplaceAll(cut(plain(value), 200), "'", `'\''`))
+		}
 	}
-	return nil
+	add("query", r.Query)
+	add("user", r.User)
+	add("agent", r.Agent)
+	add("task", r.Task)
+	add("framework", r.Framework)
+	return b.String()
 }
 
 func (c *command) explainLoadout(l *workspace.Loadout) {
@@ -205,7 +226,7 @@ func (c *command) explainLoadout(l *workspace.Loadout) {
 		c.say("\n%d more that this subject may not read.", l.Hidden)
 	}
 	for _, p := range l.Problems {
-		c.note("%s", p.Error())
+		c.note("%s", plain(p.Error()))
 	}
 }
 
@@ -259,29 +280,25 @@ func (c *command) searchCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			v, err := c.open(ctx)
-			if err != nil {
-				return err
+			if ctx.Int("limit") < 0 {
+				return fmt.Errorf("%w: --limit is 0 or more", workspace.ErrUsage)
 			}
-			defer v.Close()
-			found, err := v.Search(ctx.Context, ask, ctx.Int("limit"))
-			if err != nil {
-				return err
-			}
-			if ctx.Bool("json") {
-				return c.json(found)
-			}
-			rows := [][]string{}
-			for _, h := range found.Hits {
-				rows = append(rows, []string{string(h.ID), string(h.Type), h.Relevance.String(), h.Name, cut(h.Description, 70)})
-			}
-			if len(rows) > 0 {
-				c.table([]string{"ID", "TYPE", "RELEVANCE", "NAME", "DESCRIPTION"}, rows)
-			}
-			c.note("%d of %d hits", len(found.Hits), found.Total)
-			return nil
+			return answered(c, ctx, func(v *workspace.Vault) (*workspace.Hits, error) {
+				return v.Search(ctx.Context, ask, ctx.Int("limit"))
+			}, c.printHits)
 		},
 	}
+}
+
+func (c *command) printHits(found *workspace.Hits) {
+	rows := [][]string{}
+	for _, h := range found.Hits {
+		rows = append(rows, []string{string(h.ID), string(h.Type), h.Relevance.String(), h.Name, cut(h.Description, 70)})
+	}
+	if len(rows) > 0 {
+		c.table([]string{"ID", "TYPE", "RELEVANCE", "NAME", "DESCRIPTION"}, rows)
+	}
+	c.note("%d of %d hits", len(found.Hits), found.Total)
 }
 
 func timeOf(s string) string {

@@ -3,11 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
 )
 
 // json prints a value for programs.
@@ -51,6 +53,19 @@ func plain(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// body is the content of an asset: as it is for programs, and without what a
+// terminal would act on for people.
+func (c *command) body(s string) string {
+	if f, ok := c.stdout.(*output).Writer.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = plain(strings.ReplaceAll(lines[i], "\t", "    "))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // note tells the person something that is not the answer.

@@ -8,11 +8,13 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"longmemory.dev/lm/governance"
+	"longmemory.dev/lm/internal/hook"
 	"longmemory.dev/lm/internal/workspace"
 	"longmemory.dev/lm/vault"
 	"longmemory.dev/lm/vault/gitstore"
@@ -64,7 +66,7 @@ func exitCode(err error) int {
 			return row.code
 		}
 	}
-	if len(vault.Problems(err)) > 0 {
+	if len(vault.Problems(err)) > 0 || errors.Is(err, hook.ErrSettings) {
 		return exitInvalid
 	}
 	return exitFailure
@@ -78,28 +80,52 @@ type command struct {
 
 // run is lm: arguments in, one call, rendering out.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &command{stdin: stdin, stdout: stdout, stderr: stderr}
+	out := &output{Writer: stdout}
+	c := &command{stdin: stdin, stdout: out, stderr: stderr}
 	app := c.app()
 	arranged, err := arrange(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{"lm"}, arranged...))
 	}
-	code := exitCode(err)
-	if own := exitError(0); err != nil && !errors.As(err, &own) {
-		fmt.Fprintf(stderr, "lm: %s\n", strings.TrimPrefix(err.Error(), "usage: "))
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("the answer could not be written: %w", out.err)
 	}
-	return code
+	if own := exitError(0); err != nil && !errors.As(err, &own) {
+		for i, line := range strings.Split(strings.TrimPrefix(err.Error(), "usage: "), "\n") {
+			if i == 0 {
+				line = "lm: " + line
+			}
+			c.note("%s", plain(line))
+		}
+	}
+	return exitCode(err)
+}
+
+// output remembers that something could not be written.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 func (c *command) app() *cli.App {
 	app := &cli.App{
-		Name:      "lm",
-		Usage:     "the knowledge that a team gives its agents, reviewed in Git",
+		Name:  "lm",
+		Usage: "the knowledge that a team gives its agents, reviewed in Git",
+		Description: "Flags stand before or after arguments. Every command takes --json, -C DIR and --vault DIR.\n" +
+			"Exit codes: 0 ok, 1 failure, 2 usage, 3 invalid, 4 denied or incomplete, 5 conflict, 6 not found.",
 		Writer:    c.stdout,
 		ErrWriter: c.stderr,
 		Commands: []*cli.Command{
-			c.initCommand(), c.statusCommand(), c.assetCommand(), c.loadoutCommand(), c.searchCommand(), c.validateCommand(),
-			c.indexCommand(), c.versionCommand(), c.completionCommand(),
+			c.initCommand(), c.statusCommand(), c.assetCommand(), c.loadoutCommand(), c.searchCommand(), c.validateCommand(), c.agentCommand(),
+			c.indexCommand(), c.hookCommand(), c.versionCommand(), c.completionCommand(),
 		},
 		HideVersion:          true,
 		EnableBashCompletion: true,
@@ -121,6 +147,7 @@ func (c *command) everywhere(commands []*cli.Command) {
 			c.everywhere(cmd.Subcommands)
 			continue
 		}
+		cmd.HideHelpCommand = true // "help" is a query or an id there
 		cmd.Flags = append(cmd.Flags,
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 			&cli.StringFlag{Name: "C", Usage: "act as if lm was started in `DIR`"},
@@ -145,8 +172,16 @@ func (c *command) group(ctx *cli.Context) error {
 // because urfave/cli stops parsing flags at the first argument. Flags before
 // the command's name go to the command too.
 func arrange(app *cli.App, args []string) ([]string, error) {
+	for _, arg := range args {
+		if !utf8.ValidString(arg) {
+			return nil, fmt.Errorf("%w: an argument is not UTF-8: %q", workspace.ErrUsage, arg)
+		}
+	}
 	if n := len(args); n > 0 && args[n-1] == "--generate-bash-completion" {
 		return args, nil
+	}
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {
+		return []string{"version"}, nil
 	}
 	commands, flags := app.Commands, []cli.Flag(nil)
 	var path, options, rest []string
@@ -239,7 +274,27 @@ func (c *command) env(ctx *cli.Context) workspace.Env {
 	return e
 }
 
-// open finds the vault of the call.
-func (c *command) open(ctx *cli.Context) (*workspace.Vault, error) {
-	return workspace.Open(c.env(ctx))
+// inVault makes a call to the vault that the command line names.
+func (c *command) inVault(ctx *cli.Context, call func(*workspace.Vault) error) error {
+	v, err := workspace.Open(c.env(ctx))
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	return call(v)
+}
+
+// answered asks the vault, and prints the answer as JSON or by text.
+func answered[T any](c *command, ctx *cli.Context, call func(*workspace.Vault) (T, error), text func(T)) error {
+	return c.inVault(ctx, func(v *workspace.Vault) error {
+		answer, err := call(v)
+		switch {
+		case err != nil:
+			return err
+		case ctx.Bool("json"):
+			return c.json(answer)
+		}
+		text(answer)
+		return nil
+	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,12 +21,15 @@ func TestMain(m *testing.M) {
 	})
 }
 
+var update = flag.Bool("update", false, "write what the stories' cmp finds into their goldens")
+
 // TestScript runs the stories of testdata/script: what a person types, and
 // what they see. Each runs in a folder and a home of its own, as alice.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
+		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			config := "[user]\n\tname = Alice\n\temail = alice@example.org\n[init]\n\tdefaultBranch = main\n"
 			home, err := os.MkdirTemp("", "lm-home-")

@@ -50,20 +50,7 @@ func (c *command) statusCommand() *cli.Command {
 			if err := arguments(ctx); err != nil {
 				return err
 			}
-			v, err := c.open(ctx)
-			if err != nil {
-				return err
-			}
-			defer v.Close()
-			s, err := v.Status(ctx.Context)
-			if err != nil {
-				return err
-			}
-			if ctx.Bool("json") {
-				return c.json(s)
-			}
-			c.printStatus(s)
-			return nil
+			return answered(c, ctx, func(v *workspace.Vault) (*workspace.Status, error) { return v.Status(ctx.Context) }, c.printStatus)
 		},
 	}
 }
@@ -80,11 +67,15 @@ func (c *command) printStatus(s *workspace.Status) {
 	if s.Hidden > 0 {
 		c.say("hidden    %d that you may not read", s.Hidden)
 	}
-	for _, id := range s.Unreceipted {
-		c.say("waiting   %s: no receipt for its content; review it and run: lm asset govern %s --status approved", id, id)
+	for i, id := range s.Unreceipted {
+		if i == 10 {
+			c.say("waiting   %d more; lm validate lists all", len(s.Unreceipted)-i)
+			break
+		}
+		c.say("waiting   %s: no receipt for its content; review it and run: %s", id, s.Approve(id))
 	}
-	if len(s.Invalid) > 0 {
-		c.say("invalid   %d assets; run: lm validate", len(s.Invalid))
+	if s.InvalidCount > 0 {
+		c.say("invalid   %s; run: lm validate", count(s.InvalidCount, "asset"))
 	}
 	if s.Shallow {
 		c.say("clone     shallow: history before it cannot be seen")
@@ -136,28 +127,25 @@ func (c *command) validateCommand() *cli.Command {
 			if format != "text" && format != "json" {
 				return fmt.Errorf("%w: there is no format %q; use text or json", workspace.ErrUsage, format)
 			}
-			v, err := c.open(ctx)
-			if err != nil {
-				return err
-			}
-			defer v.Close()
-			r, err := v.Validate(workspace.Revision{Rev: ctx.String("rev")}, ctx.Args().Slice())
-			if err != nil {
-				return err
-			}
-			errors := r.Errors()
-			if format == "json" {
-				err = c.json(r)
-			} else {
-				for _, p := range r.Problems {
-					c.say("%s", p.Error())
+			return c.inVault(ctx, func(v *workspace.Vault) error {
+				r, err := v.Validate(workspace.Revision{Rev: ctx.String("rev")}, ctx.Args().Slice())
+				if err != nil {
+					return err
 				}
-				c.note("%s, %s, %s", count(r.Assets, "valid asset"), count(errors, "error"), count(len(r.Problems)-errors, "warning"))
-			}
-			if err == nil && errors > 0 {
-				err = exitError(exitInvalid)
-			}
-			return err
+				errors := r.Errors()
+				if format == "json" {
+					err = c.json(r)
+				} else {
+					for _, p := range r.Problems {
+						c.say("%s", plain(p.Error()))
+					}
+					c.note("%s, %s, %s", count(r.Assets, "valid asset"), count(errors, "error"), count(len(r.Problems)-errors, "warning"))
+				}
+				if err == nil && errors > 0 {
+					err = exitError(exitInvalid)
+				}
+				return err
+			})
 		},
 	}
 }

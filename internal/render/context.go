@@ -10,6 +10,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -20,7 +21,7 @@ import (
 
 // Version names the form of what this package renders; an index built by
 // another is not current.
-const Version = "1"
+const Version = "2"
 
 // Open is what stands before the items of a context.
 func Open(project string) string {
@@ -40,15 +41,15 @@ func Item(a *vault.Asset, mode vault.Mode) (text string, ok bool) {
 			return "", false
 		}
 	case vault.ModeSummary:
-		content = a.Name + ": " + cmpOr(a.Summary(), a.Description)
+		content = a.Name + ": " + cmp.Or(a.Summary(), a.Description)
 	case vault.ModeTool:
-		content = fmt.Sprintf("%s: %s\nTo read it, call the MCP tool asset_show with {\"id\":%q}, or run: lm asset show %s", a.Name, a.Description, a.ID, a.ID)
+		content = fmt.Sprintf("%s: %s\nTo read it, call the MCP tool asset_show with {\"id\":%q}, or run: lm asset show %s --approved", a.Name, a.Description, a.ID, a.ID)
 	case vault.ModeReference:
 		content = fmt.Sprintf("%s: %s\n", a.Name, a.Description)
 		if a.ContentRef != "" {
 			content += "Content: " + a.ContentRef
 		} else {
-			content += "To read it, run: lm asset show " + string(a.ID)
+			content += fmt.Sprintf("To read it, run: lm asset show %s --approved", a.ID)
 		}
 	}
 	element, kind := "lm-reference", fmt.Sprintf(" type=%q", a.Type)
@@ -73,13 +74,6 @@ func direct(a *vault.Asset) string {
 		fmt.Fprintf(&b, "- %s\n", f.Path)
 	}
 	return b.String()
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // Neutral makes text safe to stand inside a fence: a "<" that could begin or

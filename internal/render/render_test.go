@@ -32,8 +32,8 @@ func TestForms(t *testing.T) {
 	}{
 		{skill, vault.ModeDirect, "<lm-skill id=\"x\" version=\"1\">\nRun the checks.\n</lm-skill>\n"},
 		{skill, vault.ModeSummary, "<lm-skill id=\"x\" version=\"1\">\nRelease: About Release\n</lm-skill>\n"},
-		{wiki, vault.ModeReference, "<lm-reference id=\"x\" type=\"llm_wiki\" version=\"1\">\nWiki: About Wiki\nTo read it, run: lm asset show x\n</lm-reference>\n"},
-		{wiki, vault.ModeTool, "<lm-reference id=\"x\" type=\"llm_wiki\" version=\"1\">\nWiki: About Wiki\nTo read it, call the MCP tool asset_show with {\"id\":\"x\"}, or run: lm asset show x\n</lm-reference>\n"},
+		{wiki, vault.ModeReference, "<lm-reference id=\"x\" type=\"llm_wiki\" version=\"1\">\nWiki: About Wiki\nTo read it, run: lm asset show x --approved\n</lm-reference>\n"},
+		{wiki, vault.ModeTool, "<lm-reference id=\"x\" type=\"llm_wiki\" version=\"1\">\nWiki: About Wiki\nTo read it, call the MCP tool asset_show with {\"id\":\"x\"}, or run: lm asset show x --approved\n</lm-reference>\n"},
 		{wiki, vault.ModeDirect, ""},
 	} {
 		if got, _ := render.Item(c.asset, c.mode); got != c.want {

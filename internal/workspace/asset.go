@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"path"
+	"slices"
 
 	"longmemory.dev/lm/governance"
 	"longmemory.dev/lm/vault"
@@ -112,9 +113,14 @@ type Act struct {
 }
 
 // Show shows one asset. version 0 is the current one. An asset that may not be
-// read is not found.
-func (v *Vault) Show(id vault.ID, version int, s Subject, r Revision) (*Shown, error) {
-	at, err := v.revision(r)
+// read is not found. With approved it is the one that a loadout speaks of: at
+// the trusted revision, and not found unless it counts as approved there.
+func (v *Vault) Show(id vault.ID, version int, s Subject, r Revision, approved bool) (*Shown, error) {
+	read := v.revision
+	if approved {
+		read = v.trusted
+	}
+	at, err := read(r)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +133,11 @@ func (v *Vault) Show(id vault.ID, version int, s Subject, r Revision) (*Shown, e
 		return nil, err
 	}
 	a := one.asset
-	if !governance.Allowed(&a.Facts, who, vault.PermissionRead) {
-		return nil, one.missing(id, at.Ref)
+	if err := one.readable(who, at.Ref); err != nil {
+		return nil, err
+	}
+	if approved && !a.Approved() {
+		return nil, fmt.Errorf("%w: %s is not approved at %s; run: lm asset explain %s", ErrNotFound, id, at.Ref, id)
 	}
 	if version != 0 && version != a.Version {
 		return nil, fmt.Errorf("%w: %s has version %d at %s; name a commit with --rev to see version %d", ErrNotFound, id, a.Version, at.Ref, version)
@@ -153,8 +162,32 @@ func (v *Vault) Show(id vault.ID, version int, s Subject, r Revision) (*Shown, e
 // single is one asset with its receipts, read without the rest of the vault.
 type single struct {
 	snapshot *vault.Snapshot
-	asset    *vault.Asset
+	asset    *vault.Asset // nil: it is invalid
+	places   []string     // the files or folders that its id names
 	files    []vault.File // of the asset, paths relative to the vault
+	id       vault.ID
+}
+
+// readable says why the subject does not get to see the asset, or nil: it may
+// not read it, and is told so as if it were not there, or it is invalid.
+func (s *single) readable(who governance.Who, ref string) error {
+	facts := &vault.Facts{ID: s.id, Invalid: true}
+	if s.asset != nil {
+		facts = &s.asset.Facts
+	}
+	if !governance.Allowed(facts, who, vault.PermissionRead) {
+		return s.missing(s.id, ref)
+	}
+	if s.asset != nil {
+		return nil
+	}
+	var all error
+	for _, p := range s.snapshot.Problems {
+		if p.Severity == vault.Error && under(p.Path, s.places) {
+			all = errors.Join(all, p)
+		}
+	}
+	return fmt.Errorf("%s is no valid asset:\n%w", s.id, all)
 }
 
 func (s *single) config() *vault.Config { return s.snapshot.Config }
@@ -163,7 +196,7 @@ func (s *single) missing(id vault.ID, ref string) error {
 	return fmt.Errorf("%w: there is no asset %s at %s that you may read; lm asset list shows those there are", ErrNotFound, id, ref)
 }
 
-// one reads a single asset. An invalid one is its problems.
+// one reads a single asset, valid or not.
 func (v *Vault) one(at loaded, id vault.ID) (*single, error) {
 	places, err := v.places(&at, id)
 	if err != nil {
@@ -173,7 +206,7 @@ func (v *Vault) one(at loaded, id vault.ID) (*single, error) {
 		return nil, v.notThere(at, id)
 	}
 	if at.files == nil {
-		if at.files, err = v.Repo.Files(at.Commit, v.Prefix, maxFile, only(append(places, vault.ConfigFile, "receipts/asset/"+string(id))...)); err != nil {
+		if at.files, err = v.filesAt(at.Commit, only(append(slices.Clone(places), vault.ConfigFile, "receipts/asset/"+string(id))...)); err != nil {
 			return nil, err
 		}
 	}
@@ -181,25 +214,13 @@ func (v *Vault) one(at loaded, id vault.ID) (*single, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &single{snapshot: s}
+	out := &single{snapshot: s, places: places, id: id}
 	for _, f := range at.files {
-		for _, place := range places {
-			if f.Path == place || strings.HasPrefix(f.Path, place+"/") {
-				out.files = append(out.files, f)
-			}
+		if under(f.Path, places) {
+			out.files = append(out.files, f)
 		}
 	}
-	a, ok := s.Asset(id)
-	if !ok {
-		var all error
-		for _, p := range s.Problems {
-			if p.Severity == vault.Error {
-				all = errors.Join(all, p)
-			}
-		}
-		return nil, fmt.Errorf("%s is no valid asset:\n%w", id, all)
-	}
-	out.asset = a
+	out.asset, _ = s.Asset(id)
 	return out, nil
 }
 
@@ -217,9 +238,9 @@ func (v *Vault) places(at *loaded, id vault.ID) ([]string, error) {
 
 // notThere tells an asset that nobody committed from one that does not exist.
 func (v *Vault) notThere(at loaded, id vault.ID) error {
-	if at.Commit != "" && v.Dir != "" {
-		if lying, err := v.lying(RefWorktree); err == nil {
-			if places := vault.Places(lying.files, id); len(places) > 0 {
+	if at.Ref == "HEAD" && v.Dir != "" {
+		if files, _, err := v.workFiles(0, only("assets")); err == nil {
+			if places := vault.Places(files, id); len(places) > 0 {
 				return fmt.Errorf("%w: %s is not committed yet; run: git add %s && git commit", ErrNotFound, id, v.inRepo(places[0]))
 			}
 		}
@@ -229,12 +250,19 @@ func (v *Vault) notThere(at loaded, id vault.ID) error {
 
 // only keeps the named files and folders and what lies below them.
 func only(paths ...string) gitstore.Keep {
-	return func(path string, isDir bool) bool {
-		for _, p := range paths {
-			if path == p || strings.HasPrefix(path, p+"/") || isDir && strings.HasPrefix(p, path+"/") {
+	named, above := map[string]bool{}, map[string]bool{}
+	for _, p := range paths {
+		named[p] = true
+		for p = path.Dir(p); p != "."; p = path.Dir(p) {
+			above[p] = true
+		}
+	}
+	return func(name string, isDir bool) bool {
+		for p := name; p != "."; p = path.Dir(p) {
+			if named[p] {
 				return true
 			}
 		}
-		return false
+		return isDir && above[name]
 	}
 }

@@ -49,6 +49,11 @@ func (c *Change) patch(current map[string]any) (map[string]any, error) {
 			out[key] = anyList(*value)
 		}
 	}
+	if teams, ok := out["teams"].([]any); ok && c.Teams != nil {
+		for i, team := range teams {
+			teams[i] = strings.TrimPrefix(team.(string), vault.KindTeam+":")
+		}
+	}
 	if c.Confidence != nil {
 		out["confidence"] = *c.Confidence
 	}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"path"
@@ -46,7 +47,7 @@ func (e *edited) apply(c Change) (vault.Status, error) {
 	if len(patch) > 0 {
 		data, err := vault.Edit(keyFile.Data, markdown, patch)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", e.before.KeyFile(), err)
+			return "", e.problem(err)
 		}
 		e.set(e.before.KeyFile(), data)
 	}
@@ -57,6 +58,11 @@ func (e *edited) apply(c Change) (vault.Status, error) {
 	}
 	e.after, err = vault.ParseAsset(at, e.files, e.config)
 	return status, err
+}
+
+// problem says that the keys of the asset cannot be changed as they stand.
+func (e *edited) problem(err error) error {
+	return vault.Problem{Severity: vault.Error, Path: e.before.KeyFile(), Line: 1, Column: 1, Message: err.Error(), Mend: "then commit it, and try again"}
 }
 
 // own takes the keys out of a patch that lm sets itself.
@@ -102,6 +108,10 @@ func (e *edited) body(data []byte) (at string, err error) {
 		at := strings.TrimSuffix(a.Path, path.Ext(a.Path)) + ".md"
 		e.files = slices.DeleteFunc(e.files, func(f vault.File) bool { return f.Path == a.Path })
 		e.written[a.Path] = nil
+		keys = bytes.TrimPrefix(bytes.TrimPrefix(keys, []byte("\xef\xbb\xbf")), []byte("---\n"))
+		if !bytes.HasSuffix(keys, []byte("\n")) {
+			keys = append(bytes.Clone(keys), '\n')
+		}
 		e.set(at, slices.Concat([]byte("---\n"), keys, []byte("---\n"), data))
 		return at, nil
 	}
@@ -119,7 +129,7 @@ func (e *edited) settle(to vault.Status, version int) error {
 	}
 	data, err := vault.Edit(e.file(e.after.KeyFile()).Data, e.after.Layout == vault.LayoutMarkdown, patch)
 	if err != nil {
-		return fmt.Errorf("%s: %w", e.after.KeyFile(), err)
+		return e.problem(err)
 	}
 	if len(patch) > 0 {
 		e.set(e.after.KeyFile(), data)

@@ -1,12 +1,14 @@
 package workspace
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2"
@@ -25,7 +27,8 @@ type fact struct {
 }
 
 // fact looks a commit's fact up, or finds it out and keeps it. A commit
-// without the vault is an error that wraps vault.ErrNoVault.
+// without the vault is an error that wraps vault.ErrNoVault, one whose
+// vault.yaml cannot be read the problems of that file.
 func (v *Vault) fact(commit gitstore.Hash) (fact, error) {
 	file := v.factFile(commit)
 	if f, ok := readFact(file); ok {
@@ -39,23 +42,27 @@ func (v *Vault) fact(commit gitstore.Hash) (fact, error) {
 		return fact{}, err
 	}
 	f := fact{tree: tree}
-	config, err := v.Repo.File(commit, v.inRepo(vault.ConfigFile), maxFile)
+	config, err := v.Repo.File(commit, v.inRepo(vault.ConfigFile), maxConfig)
 	if errors.Is(err, gitstore.ErrNotFound) {
-		return fact{}, fmt.Errorf("%w at %.12s in %s; commit it first, or read the files as they lie with --worktree", vault.ErrNoVault, commit, cmpOr(v.Prefix, "the repository's root"))
+		return fact{}, fmt.Errorf("%w at %.12s in %s; commit it first, or read the files as they lie with --worktree", vault.ErrNoVault, commit, cmp.Or(v.Prefix, "the repository's root"))
 	}
 	if err != nil {
 		return fact{}, err
 	}
-	if parsed, err := vault.ParseConfig(config.Data); err == nil {
-		f.trusted = parsed.Policy.TrustedRef
+	parsed, err := vault.ParseConfig(config.Data)
+	if err != nil {
+		return fact{}, err // never kept: another lm may read it
 	}
+	f.trusted = parsed.Policy.TrustedRef
 	writeFact(file, f) // best effort: the next call finds it out again
 	return f, nil
 }
 
+func (v *Vault) factDir() string { return filepath.Join(v.Repo.CommonDir(), "lm", "commits") }
+
 func (v *Vault) factFile(commit gitstore.Hash) string {
 	sum := sha256.Sum256([]byte(v.Prefix))
-	return filepath.Join(v.Repo.CommonDir(), "lm", "commits", string(commit)+"-"+hex.EncodeToString(sum[:4]))
+	return filepath.Join(v.factDir(), string(commit)+"-"+hex.EncodeToString(sum[:16]))
 }
 
 // A fact's file is one line of content and one with its checksum.
@@ -83,4 +90,29 @@ func writeFact(file string, f fact) {
 func checksum(line string) string {
 	sum := sha256.Sum256([]byte(line))
 	return hex.EncodeToString(sum[:8])
+}
+
+// keptFacts is how many commits' facts are kept.
+const keptFacts = 64
+
+// pruneFacts drops the oldest facts.
+func (v *Vault) pruneFacts() { Prune(v.factDir(), keptFacts) }
+
+// Prune keeps the newest files of a folder that holds nothing but files of lm's
+// that can be made again. What it cannot remove stays.
+func Prune(dir string, keep int) {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) <= keep {
+		return
+	}
+	age := func(e os.DirEntry) int64 {
+		if info, err := e.Info(); err == nil {
+			return info.ModTime().UnixNano()
+		}
+		return 0
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(age(b), age(a)) })
+	for _, e := range entries[keep:] {
+		_ = os.Remove(filepath.Join(dir, e.Name()))
+	}
 }

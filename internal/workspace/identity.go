@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,8 @@ func (v *Vault) bound() (vault.Subject, error) {
 // a listed person or agent, among which flags may choose; an unlisted subject
 // is taken as given.
 func (v *Vault) who(config *vault.Config, s Subject) (governance.Who, error) {
-	if err := v.bind(&s); err != nil {
+	bound, err := v.bind(&s)
+	if err != nil {
 		return governance.Who{}, err
 	}
 	if s.NoUser && s.User != "" {
@@ -51,50 +53,63 @@ func (v *Vault) who(config *vault.Config, s Subject) (governance.Who, error) {
 		Task: strings.TrimPrefix(s.Task, "task:"), Framework: strings.TrimPrefix(s.Framework, "framework:"),
 		Sole: len(config.People) == 0 && !s.NoUser,
 	}
-	if w.User == "" && !s.NoUser && len(config.People) > 0 && v.Repo != nil {
-		_, email, err := v.Repo.Person()
-		if err != nil {
-			return governance.Who{}, err
-		}
-		w.User = config.PersonWithEmail(email)
+	if err := v.person(config, s, bound, &w); err != nil {
+		return governance.Who{}, err
 	}
 	person, listedPerson := config.People[w.User]
 	agent, listedAgent := config.Agents[w.Agent]
 	if w.Framework == "" {
 		w.Framework = agent.Framework
 	}
-	var err error
-	teams := config.TeamsOf(w.User)
-	fixed := listedPerson || w.User == "" && listedAgent
-	if w.Teams, err = choose("team", s.Teams, teams, fixed); err != nil {
+	// Whom vault.yaml lists, and whose identity is bound, is what vault.yaml says.
+	fixed := listedPerson || bound != "" || w.User == "" && listedAgent
+	if w.Teams, err = choose("team", s.Teams, config.TeamsOf(w.User), fixed); err != nil {
 		return governance.Who{}, err
 	}
 	roles := append(slices.Clone(person.Roles), agent.Roles...)
 	slices.Sort(roles)
-	fixed = (w.User == "" || listedPerson) && (w.Agent == "" || listedAgent) && (listedPerson || listedAgent)
-	w.Roles, err = choose("role", s.Roles, slices.Compact(roles), fixed)
+	w.Roles, err = choose("role", s.Roles, slices.Compact(roles), fixed || listedAgent)
 	return w, err
 }
 
-// bind holds flags against the bound identity: they may repeat it, never
-// change it.
-func (v *Vault) bind(s *Subject) error {
+// person fills in the person whose Git email vault.yaml lists, if the request
+// names none. A process that is bound to an agent works for that person and for
+// nobody else.
+func (v *Vault) person(config *vault.Config, s Subject, bound vault.Subject, w *governance.Who) error {
+	if len(config.People) == 0 || s.NoUser || v.Repo == nil || w.User != "" && bound.Kind() != vault.KindAgent {
+		return nil
+	}
+	_, email, err := v.Repo.Person()
+	if err != nil {
+		return err
+	}
+	person := config.PersonWithEmail(email)
+	if w.User != "" && w.User != person {
+		return fmt.Errorf("%w: this process is bound to %s, which works for %q here, so --user %s is refused", governance.ErrDenied, bound, person, w.User)
+	}
+	w.User = person
+	return nil
+}
+
+// bind holds flags against the bound identity, which it returns: they may
+// repeat it, never change it.
+func (v *Vault) bind(s *Subject) (vault.Subject, error) {
 	bound, err := v.bound()
 	if err != nil || bound == "" {
-		return err
+		return "", err
 	}
 	flag, name := &s.Agent, "--agent"
 	if bound.Kind() == vault.KindUser {
 		flag, name = &s.User, "--user"
 		if s.NoUser {
-			return fmt.Errorf("%w: this process is bound to %s, so --no-user is refused", governance.ErrDenied, bound)
+			return "", fmt.Errorf("%w: this process is bound to %s, so --no-user is refused", governance.ErrDenied, bound)
 		}
 	}
 	if given := strings.TrimPrefix(*flag, bound.Kind()+":"); given != "" && given != bound.ID() {
-		return fmt.Errorf("%w: this process is bound to %s, so %s %s is refused", governance.ErrDenied, bound, name, given)
+		return "", fmt.Errorf("%w: this process is bound to %s, so %s %s is refused", governance.ErrDenied, bound, name, given)
 	}
 	*flag = bound.ID()
-	return nil
+	return bound, nil
 }
 
 // choose picks the given values: among the known ones if those are fixed.
@@ -122,6 +137,7 @@ func choose(kind string, given, known []string, fixed bool) ([]string, error) {
 type writer struct {
 	governance.Actor
 	name, email string
+	person      vault.Subject // whom Git's email names
 	// identity says how the actor was told apart from the agent in whose shell
 	// the call was made; "" if nothing had to be.
 	identity string
@@ -139,28 +155,33 @@ func (v *Vault) actor(config *vault.Config) (writer, error) {
 		return writer{}, err
 	}
 	if email == "" {
-		return writer{}, fmt.Errorf("%w: Git does not know who you are; run: git config user.email you@example.org", ErrUsage)
+		return writer{}, fmt.Errorf("%w: Git does not know who you are; run: git config --global user.email you@example.org", ErrUsage)
 	}
 	local, _, _ := strings.Cut(email, "@")
-	w := writer{name: cmpOr(name, local), email: email}
-	id := cmpOr(config.PersonWithEmail(email), strings.ToLower(local))
+	w := writer{name: cmp.Or(name, local), email: email}
+	id := cmp.Or(config.PersonWithEmail(email), strings.ToLower(local))
 	bound, err := v.bound()
 	if err != nil {
 		return writer{}, err
 	}
 	host := v.hostAgent()
+	if named := v.env.Getenv("LM_AGENT"); named != "" && host == "" {
+		host = vault.Subject(vault.KindAgent + ":" + strings.TrimPrefix(named, vault.KindAgent+":"))
+	}
+	w.person = vault.Subject("user:" + id)
 	if bound.Kind() == vault.KindUser {
-		id = bound.ID()
 		if host != "" {
 			w.identity = fmt.Sprintf("%s by LM_IDENTITY in a shell of %s", bound, host)
+		} else if bound != w.person {
+			w.identity = fmt.Sprintf("%s by LM_IDENTITY; Git says %s", bound, email)
 		}
-		host = ""
+		id, host = bound.ID(), ""
 	}
 	listed, known := config.People[id]
 	w.Listed = known || len(config.People) == 0
 	w.Who = governance.Who{User: id, Teams: config.TeamsOf(id), Roles: listed.Roles, Sole: len(config.People) == 0}
 	w.Subject = vault.Subject("user:" + id)
-	if agent := cmpOr(agentOf(bound), host); agent != "" {
+	if agent := cmp.Or(agentOf(bound), host); agent != "" {
 		w.Who.Agent = agent.ID()
 		w.Subject = agent
 	}

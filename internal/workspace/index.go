@@ -3,11 +3,15 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/gofrs/flock"
 
 	"longmemory.dev/lm/governance"
 	"longmemory.dev/lm/index"
@@ -21,11 +25,13 @@ type opened struct {
 	*index.Index
 	Snapshot
 	config *vault.Config
-	frame  int // tokens that stand around the items of a context
+	frame  int          // tokens that stand around the items of a context
+	files  []vault.File // of files as they lie; nil: a commit has them
 }
 
 // header is what an index keeps of the vault itself.
 type header struct {
+	Key    index.Key     `json:"key"` // an index in another's place is none
 	Config *vault.Config `json:"config"`
 	Frame  int           `json:"frame"`
 }
@@ -34,18 +40,20 @@ type header struct {
 // trees and never tracked.
 func (v *Vault) indexRoot() string { return filepath.Join(v.Repo.CommonDir(), "lm", "index") }
 
-// userRoot is where they lie if that cannot be written; "" if the user has no
-// cache directory.
-func userRoot() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
+// roots are where an index may lie, the first choice first: if the Git
+// directory cannot be written, the user's cache directory, if there is one.
+func (v *Vault) roots() []string {
+	roots := []string{v.indexRoot()}
+	if dir, err := os.UserCacheDir(); err == nil {
+		roots = append(roots, filepath.Join(dir, "lm", "index"))
 	}
-	return filepath.Join(dir, "lm", "index")
+	return roots
 }
 
+// key names an index by all that it is a function of: the vault's tree, and the
+// versions of the rules, of what is rendered and of how tokens are counted.
 func key(at Snapshot) index.Key {
-	return index.KeyOf(string(at.Tree), "", render.Version, render.TokensVersion)
+	return index.KeyOf(string(at.Tree), "", vault.RulesVersion+"/"+render.Version, render.TokensVersion)
 }
 
 // keptIndexes is how many indexes stay beside the newest.
@@ -56,9 +64,9 @@ const keptIndexes = 4
 // they lie, the same answers come from memory.
 func (v *Vault) open(ctx context.Context, at loaded) (*opened, error) {
 	if v.Repo != nil {
-		for _, root := range []string{v.indexRoot(), userRoot()} {
-			if x, status, _ := index.Open(root, key(at.Snapshot)); status == index.Current {
-				return with(x, at.Snapshot)
+		for _, root := range v.roots() {
+			if x := v.current(root, at.Snapshot); x != nil {
+				return x, nil
 			}
 		}
 	}
@@ -67,16 +75,15 @@ func (v *Vault) open(ctx context.Context, at loaded) (*opened, error) {
 		return nil, err
 	}
 	if at.Commit != "" {
-		for _, root := range []string{v.indexRoot(), userRoot()} {
-			if root == "" || index.Build(ctx, root, key(at.Snapshot), contents, v.env.Progress) != nil {
+		for _, root := range v.roots() {
+			if index.Build(ctx, root, key(at.Snapshot), contents, v.env.Progress) != nil {
 				continue // not writable, or no space: the next place, or memory
 			}
-			x, status, _ := index.Open(root, key(at.Snapshot))
-			if status != index.Current {
-				continue
+			if x := v.current(root, at.Snapshot); x != nil {
+				_, _ = index.GC(root, keptIndexes, key(at.Snapshot)) // what is left behind is found by the next one
+				v.pruneFacts()
+				return x, nil
 			}
-			_, _ = index.GC(root, keptIndexes, key(at.Snapshot)) // what is left behind is found by the next one
-			return with(x, at.Snapshot)
 		}
 	}
 	x, err := index.Memory(contents)
@@ -86,9 +93,26 @@ func (v *Vault) open(ctx context.Context, at loaded) (*opened, error) {
 	return with(x, at.Snapshot)
 }
 
+// current opens the index of a snapshot under a root, if it is current there.
+func (v *Vault) current(root string, at Snapshot) *opened {
+	x, status, _ := index.Open(root, key(at))
+	if status != index.Current {
+		return nil
+	}
+	out, err := with(x, at)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
 func with(x *index.Index, at Snapshot) (*opened, error) {
 	var h header
-	if err := json.Unmarshal(x.Vault(), &h); err != nil {
+	err := json.Unmarshal(x.Vault(), &h)
+	if err == nil && (h.Key != key(at) || h.Config == nil) {
+		err = errors.New("it is of another vault")
+	}
+	if err != nil {
 		x.Close()
 		return nil, fmt.Errorf("the index's own header: %w", err)
 	}
@@ -106,6 +130,7 @@ func (v *Vault) contents(at *loaded) (index.Contents, error) {
 		return index.Contents{}, err
 	}
 	h, err := json.Marshal(header{
+		Key:    key(at.Snapshot),
 		Config: s.Config,
 		Frame:  counter.Count(render.Open(s.Config.Project)) + counter.Count(render.Close()),
 	})
@@ -177,7 +202,7 @@ func (v *Vault) Index(r Revision) (IndexStatus, error) {
 		return IndexStatus{}, err
 	}
 	out := IndexStatus{Key: key(at.Snapshot), Ref: at.Ref, Commit: at.Commit}
-	for _, root := range []string{userRoot(), v.indexRoot()} {
+	for _, root := range slices.Backward(v.roots()) {
 		x, status, err := index.Open(root, out.Key)
 		out.Status, out.Root, out.Detail = string(status), root, ""
 		if err != nil {
@@ -187,6 +212,10 @@ func (v *Vault) Index(r Revision) (IndexStatus, error) {
 			continue
 		}
 		x.Close()
+		if err := index.Verify(root, out.Key); err != nil {
+			out.Status, out.Detail = string(index.Damaged), err.Error()
+			return out, nil
+		}
 		entries, err := index.List(root)
 		if err != nil {
 			return IndexStatus{}, err
@@ -207,6 +236,11 @@ func (v *Vault) BuildIndex(ctx context.Context, r Revision) (IndexStatus, error)
 	if err != nil {
 		return IndexStatus{}, err
 	}
+	if before, err := v.Index(r); err == nil && before.Status == string(index.Damaged) {
+		if err := index.Discard(before.Root, before.Key); err != nil {
+			return IndexStatus{}, err
+		}
+	}
 	x, err := v.open(ctx, at)
 	if err != nil {
 		return IndexStatus{}, err
@@ -214,7 +248,25 @@ func (v *Vault) BuildIndex(ctx context.Context, r Revision) (IndexStatus, error)
 	if err := x.Close(); err != nil {
 		return IndexStatus{}, err
 	}
-	return v.Index(r)
+	out, err := v.Index(r)
+	if err == nil && v.Repo != nil && out.Status != string(index.Current) {
+		err = fmt.Errorf("no index can be written below %s; loadouts answer from memory, more slowly", strings.Join(v.roots(), " or "))
+	}
+	return out, err
+}
+
+// BuildAlone takes the lock of a build in the background, without waiting. ok
+// is false while another process holds it.
+func (v *Vault) BuildAlone() (unlock func(), ok bool, err error) {
+	if v.Repo == nil {
+		return func() {}, true, nil
+	}
+	if err := os.MkdirAll(v.indexRoot(), 0o700); err != nil {
+		return nil, false, err
+	}
+	lock := flock.New(filepath.Join(filepath.Dir(v.indexRoot()), "build.lock"))
+	ok, err = lock.TryLock()
+	return func() { _ = lock.Unlock() }, ok, err
 }
 
 // CollectIndexes drops the indexes of the vault's repository but the current
@@ -227,5 +279,6 @@ func (v *Vault) CollectIndexes() ([]index.Key, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.pruneFacts()
 	return index.GC(v.indexRoot(), keptIndexes, key(at.Snapshot))
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed" // the sample skill and the two vault.yaml
 	"errors"
@@ -89,7 +90,13 @@ func Init(ctx context.Context, env Env, dir string, team bool) (*Initialized, er
 	}
 	v.in(dir)
 	out.Dir = v.Prefix
-	return out, v.start(ctx, out)
+	if err := v.start(ctx, out); err != nil {
+		if out.NewRepo {
+			_ = os.RemoveAll(filepath.Join(dir, ".git")) // it was made a moment ago and holds nothing
+		}
+		return nil, err
+	}
+	return out, nil
 }
 
 func (v *Vault) start(ctx context.Context, out *Initialized) error {
@@ -102,7 +109,7 @@ func (v *Vault) start(ctx context.Context, out *Initialized) error {
 		return err
 	}
 	name := filepath.Base(v.Dir)
-	out.Project = cmpOr(string(idOf(name)), "project")
+	out.Project = cmp.Or(string(idOf(name)), "project")
 	if vault.CheckID(out.Project) != nil {
 		out.Project = "project"
 	}
@@ -161,7 +168,7 @@ func yamlString(s string) string {
 func (v *Vault) attributes(head gitstore.Hash, files map[string][]byte) error {
 	var old []byte
 	if head != "" {
-		file, err := v.Repo.File(head, v.inRepo(".gitattributes"), maxFile)
+		file, err := v.Repo.File(head, v.inRepo(".gitattributes"), maxConfig)
 		if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 			return err
 		}
@@ -183,7 +190,7 @@ func (v *Vault) sample(config *vault.Config, who writer, files map[string][]byte
 	at := "assets/skills/" + sampleID
 	status := vault.StatusApproved
 	for {
-		keys, err := fill(sampleKeys, map[string]string{"Owner": string(cmpOr(config.Defaults.Owner, vault.Subject("user:"+who.User))), "Status": string(status)})
+		keys, err := fill(sampleKeys, map[string]string{"Owner": string(cmp.Or(config.Defaults.Owner, vault.Subject("user:"+who.User))), "Status": string(status)})
 		if err != nil {
 			return nil, err
 		}
@@ -202,7 +209,7 @@ func (v *Vault) sample(config *vault.Config, who writer, files map[string][]byte
 		}
 		r := &vault.Receipt{
 			Project: config.Project, Subject: "asset/" + sampleID, Kind: vault.ReceiptRegistered, Seq: 1, Version: 1, To: status,
-			Digest: asset.Digest, Object: string(object), Actor: who.Subject, Authors: []string{string(who.Subject)},
+			Digest: asset.Digest, Object: string(object), Actor: who.Subject, Authors: who.authors(),
 			Reason: "sample of lm init", At: v.env.Now().UTC().Truncate(time.Second), Identity: who.identity,
 		}
 		receipt := r.File()

@@ -2,10 +2,12 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"longmemory.dev/lm/governance"
 	"longmemory.dev/lm/index"
@@ -22,6 +24,12 @@ type Ask struct {
 	Types       []vault.Type
 	BoundOnly   bool
 	Now         time.Time // zero: the time of the call
+	// MaxChars bounds the context in characters as well; 0: only tokens count.
+	// Where it would be more, the token budget is cut until it is not.
+	MaxChars int
+	// Brief leaves out what only JSON and tables show (Excluded, Problems,
+	// Digest), which of a large vault costs more than the rest.
+	Brief bool
 }
 
 // Loadout is schema lm.loadout/v1 (design.md §3).
@@ -43,6 +51,22 @@ type Loadout struct {
 
 	// Missing are the required assets that are not in.
 	Missing []vault.ID `json:"-"`
+
+	items []string // the text of each selected asset
+}
+
+// Part is the context of some of the selected assets: "" if keep takes none.
+func (l *Loadout) Part(keep func(Selected) bool) string {
+	var text strings.Builder
+	for i, s := range l.Selected {
+		if keep(s) {
+			text.WriteString(l.items[i])
+		}
+	}
+	if text.Len() == 0 {
+		return ""
+	}
+	return render.Open(l.Project) + text.String() + render.Close()
 }
 
 // Request is the request that was used, every field filled in.
@@ -105,38 +129,72 @@ type Annotations struct {
 }
 
 // Loadout answers a request.
-func (v *Vault) Loadout(ctx context.Context, ask Ask) (*Loadout, error) {
-	x, request, err := v.ask(ctx, ask)
+func (v *Vault) Loadout(ctx context.Context, ask Ask) (out *Loadout, err error) {
+	err = v.answer(ctx, ask, func(x *opened, request governance.Request, ranking *index.Ranking) error {
+		for {
+			if out, err = x.loadout(request, ranking); err != nil {
+				return err
+			}
+			chars := utf8.RuneCountInString(out.Context)
+			if ask.MaxChars == 0 || chars <= ask.MaxChars {
+				return nil
+			}
+			// What is left out is at least in proportion to what is too much.
+			request.TokenBudget = min(request.TokenBudget, out.TokensUsed) * ask.MaxChars / chars
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer x.Close()
-	ranking, err := x.Search(request.Query)
-	if err != nil {
-		return nil, err
+	return out, nil
+}
+
+// answer opens what a request reads, ranks it and hands it on. Where the index
+// turns out damaged on the way, it is built anew and the answer made again.
+func (v *Vault) answer(ctx context.Context, ask Ask, make func(*opened, governance.Request, *index.Ranking) error) error {
+	for first := true; ; first = false {
+		x, request, err := v.ask(ctx, ask)
+		if err != nil {
+			return err
+		}
+		ranking, err := x.Search(request.Query)
+		if err == nil {
+			err = make(x, request, ranking)
+		}
+		x.Close()
+		if !first || !errors.Is(err, index.ErrDamaged) {
+			return err
+		}
+		for _, root := range v.roots() {
+			_ = index.Discard(root, key(x.Snapshot)) // what stays is found damaged again, and said
+		}
 	}
+}
+
+// loadout resolves a request and renders what it selects.
+func (x *opened) loadout(request governance.Request, ranking *index.Ranking) (*Loadout, error) {
 	facts := x.Facts()
 	resolved := governance.Resolve(x.config, facts, request, ranking.Relevance, governance.Cost{Frame: x.frame, Form: x.FormTokens})
 	out := &Loadout{
 		Schema: "lm.loadout/v1", Project: x.config.Project, Snapshot: x.Snapshot,
 		Now: vault.FormatTime(request.Now), Request: requestOf(request),
 		Selected: []Selected{}, Excluded: notNil(resolved.Excluded), Hidden: resolved.Hidden,
-		Problems: readable(x.Problems(), facts, request.Who), TokensUsed: resolved.Tokens, TokenBudget: request.TokenBudget,
+		Problems: []vault.Problem{}, TokensUsed: resolved.Tokens, TokenBudget: request.TokenBudget,
 		Complete: resolved.Complete(), Missing: resolved.Missing,
 	}
-	var text strings.Builder
 	for _, s := range resolved.Selected {
 		form, err := x.Form(s.Index, s.Mode)
 		if err != nil {
 			return nil, err
 		}
-		text.WriteString(form.Text)
+		out.items = append(out.items, form.Text)
 		out.Selected = append(out.Selected, selected(&facts[s.Index], s, ranking.Terms(s.Index)))
 	}
-	if text.Len() > 0 {
-		out.Context = render.Open(x.config.Project) + text.String() + render.Close()
+	out.Context = out.Part(func(Selected) bool { return true })
+	if !request.Brief {
+		out.Problems = readable(x.Problems(), facts, request.Who)
+		out.Digest = out.digest()
 	}
-	out.Digest = out.digest()
 	return out, nil
 }
 
@@ -150,6 +208,7 @@ func (v *Vault) ask(ctx context.Context, ask Ask) (*opened, governance.Request, 
 	if err != nil {
 		return nil, governance.Request{}, err
 	}
+	x.files = at.files
 	request, err := v.request(x.config, ask)
 	if err != nil {
 		x.Close()
@@ -163,7 +222,7 @@ func (v *Vault) request(config *vault.Config, ask Ask) (governance.Request, erro
 	if err != nil {
 		return governance.Request{}, err
 	}
-	r := governance.Request{Who: who, Query: ask.Query, TokenBudget: ask.TokenBudget, Types: slices.Clone(ask.Types), BoundOnly: ask.BoundOnly, Now: ask.Now}
+	r := governance.Request{Who: who, Query: ask.Query, TokenBudget: ask.TokenBudget, Types: slices.Clone(ask.Types), BoundOnly: ask.BoundOnly, Now: ask.Now, Brief: ask.Brief}
 	if r.TokenBudget == 0 {
 		r.TokenBudget = config.Defaults.TokenBudget
 	}
@@ -225,6 +284,9 @@ func termsOf(scores []index.TermScore) []Term {
 // they would name what is only counted.
 func readable(problems []vault.Problem, facts []vault.Facts, who governance.Who) []vault.Problem {
 	out := []vault.Problem{}
+	if len(problems) == 0 {
+		return out
+	}
 	hidden := map[string]bool{}
 	for i := range facts {
 		if !governance.Allowed(&facts[i], who, vault.PermissionRead) {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -59,29 +60,55 @@ func (v *Vault) trusted(r Revision) (loaded, error) {
 		return at, nil
 	}
 	for _, remote := range v.Repo.Remotes() {
-		if def, ok := v.Repo.RemoteDefault(remote); ok {
-			at, err := v.stated(def)
-			if err != nil || at.Commit != "" {
-				return at, err
-			}
+		at, err := v.stated(v.defaultOf(remote))
+		if err != nil || at.Commit != "" {
+			return at, err
 		}
+	}
+	// No remote says what is trusted. HEAD may still name a ref that is stricter
+	// than itself; one that is not there yet (nothing was pushed) is HEAD.
+	head, err := v.commit("HEAD")
+	if err != nil {
+		return loaded{}, err
 	}
 	if at, err := v.stated("HEAD"); err == nil && at.Commit != "" {
 		return at, nil
 	}
-	return v.commit("HEAD")
+	return head, nil
+}
+
+// defaultOf is a remote's default branch: what its HEAD says here, else main or
+// master, as after a fetch that set no HEAD.
+func (v *Vault) defaultOf(remote string) string {
+	if def, ok := v.Repo.RemoteDefault(remote); ok {
+		return def
+	}
+	for _, branch := range []string{"main", "master"} {
+		ref := "refs/remotes/" + remote + "/" + branch
+		if _, err := v.Repo.Resolve(ref); err == nil {
+			return ref
+		}
+	}
+	return "refs/remotes/" + remote + "/HEAD"
 }
 
 // stated is the trusted ref that the vault.yaml at a ref names; a zero result
-// means that it names none or that there is no vault.
+// means that it names none or that there is no vault. A vault.yaml that cannot
+// be read is an error: what it would have stated is not known.
 func (v *Vault) stated(at string) (loaded, error) {
 	commit, err := v.Repo.Resolve(at)
-	if err != nil {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return loaded{}, nil
 	}
+	if err != nil {
+		return loaded{}, err
+	}
 	fact, err := v.fact(commit)
-	if err != nil || fact.trusted == "" {
+	switch {
+	case errors.Is(err, vault.ErrNoVault) || err == nil && fact.trusted == "":
 		return loaded{}, nil
+	case err != nil:
+		return loaded{}, fmt.Errorf("what %s trusts cannot be read: %w", at, err)
 	}
 	found, err := v.commit(fact.trusted)
 	if err != nil {
@@ -103,7 +130,7 @@ func (v *Vault) revision(r Revision) (loaded, error) {
 	case r.Worktree:
 		return v.lying(RefWorktree)
 	}
-	return v.commit(cmpOr(r.Rev, "HEAD"))
+	return v.commit(cmp.Or(r.Rev, "HEAD"))
 }
 
 // lying reads the vault's files as they lie on disk. The tree is the whole
@@ -112,34 +139,48 @@ func (v *Vault) lying(ref string) (loaded, error) {
 	if v.Dir == "" {
 		return loaded{}, fmt.Errorf("%w: a bare repository has no work tree; name a revision with --rev", ErrUsage)
 	}
-	var files []vault.File
-	var tree gitstore.Hash
-	var err error
+	walk := v.workFiles
 	if ref == RefFolder {
-		files, tree, err = gitstore.Folder(v.Dir, maxFile, nil)
-	} else {
-		files, tree, err = v.Repo.WorkFiles(v.Prefix, maxFile, nil)
+		walk = v.folderFiles
 	}
-	kept := files[:0]
-	for _, f := range files {
-		if keepFile(f.Path) {
-			kept = append(kept, f)
-		}
+	// Twice, because a vault that is a repository's root may lie among much that
+	// is not the vault's: that is hashed for the tree, and never held.
+	_, tree, err := walk(0, nil)
+	if err != nil {
+		return loaded{}, err
 	}
-	return loaded{Snapshot: Snapshot{Ref: ref, Tree: tree}, files: kept}, err
+	config, _, err := walk(maxConfig, func(p string, folder bool) bool { return p == vault.ConfigFile && !folder })
+	if err != nil {
+		return loaded{}, err
+	}
+	limit := maxConfig
+	if len(config) == 1 {
+		limit = loadLimit(config[0].Data)
+	}
+	files, _, err := walk(limit, vault.Relevant)
+	return loaded{Snapshot: Snapshot{Ref: ref, Tree: tree}, files: notNil(files)}, err
 }
 
-// maxFile is the size in bytes above which no file of a vault is loaded,
-// whatever its policy says.
-const maxFile = 64 << 20
+func (v *Vault) workFiles(limit int64, keep gitstore.Keep) ([]vault.File, gitstore.Hash, error) {
+	return v.Repo.WorkFiles(v.Prefix, limit, keep)
+}
 
-func keepFile(path string) bool {
-	for i, r := range path {
-		if r == '/' && !vault.Relevant(path[:i], true) {
-			return false
-		}
+func (v *Vault) folderFiles(limit int64, keep gitstore.Keep) ([]vault.File, gitstore.Hash, error) {
+	return gitstore.Folder(v.Dir, limit, keep)
+}
+
+// maxConfig is the size in bytes above which vault.yaml and receipts are not
+// read.
+const maxConfig int64 = 1 << 20
+
+// loadLimit is the size in bytes above which a file of a vault is not loaded:
+// what its vault.yaml allows for an asset.
+func loadLimit(configData []byte) int64 {
+	config, err := vault.ParseConfig(configData)
+	if err != nil {
+		return maxConfig
 	}
-	return vault.Relevant(path, false)
+	return max(config.Policy.Limits.AssetBytes, maxConfig)
 }
 
 func (v *Vault) commit(rev string) (loaded, error) {
@@ -160,7 +201,7 @@ func (v *Vault) resolve(rev string) (gitstore.Hash, error) {
 	}
 	ref, head, err := v.Repo.Head()
 	if err == nil && head == "" {
-		err = fmt.Errorf("%w: %s has no commit yet; commit the vault first, or read it as it lies with --worktree", gitstore.ErrNotFound, ref)
+		err = fmt.Errorf("%w: %s has no commit yet; run: git add vault.yaml assets receipts && git commit", gitstore.ErrNotFound, ref)
 	}
 	return head, err
 }
@@ -170,12 +211,19 @@ func (v *Vault) load(at *loaded) error {
 	if at.files != nil {
 		return nil
 	}
-	files, err := v.Repo.Files(at.Commit, v.Prefix, maxFile, vault.Relevant)
-	if err != nil {
-		return err
+	files, err := v.filesAt(at.Commit, vault.Relevant)
+	at.files = notNil(files)
+	return err
+}
+
+// filesAt reads files of the vault at a commit, none above what its vault.yaml
+// allows.
+func (v *Vault) filesAt(commit gitstore.Hash, keep gitstore.Keep) ([]vault.File, error) {
+	config, err := v.Repo.File(commit, v.inRepo(vault.ConfigFile), maxConfig)
+	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
+		return nil, err
 	}
-	at.files = files
-	return nil
+	return v.Repo.Files(commit, v.Prefix, loadLimit(config.Data), keep)
 }
 
 // read makes the snapshot of a vault's files.
@@ -183,9 +231,9 @@ func (v *Vault) read(at *loaded) (*vault.Snapshot, error) {
 	if err := v.load(at); err != nil {
 		return nil, err
 	}
-	s, err := vault.Read(at.files)
+	s, err := vault.Read(at.files) // beside an invalid vault.yaml there may be a snapshot, for validate
 	if errors.Is(err, vault.ErrNoVault) {
-		return nil, fmt.Errorf("%w at %s in %s; commit it first, or read the files as they lie with --worktree", vault.ErrNoVault, at.Ref, cmpOr(v.Prefix, "the repository's root"))
+		return nil, fmt.Errorf("%w at %s in %s; commit it first, or read the files as they lie with --worktree", vault.ErrNoVault, at.Ref, cmp.Or(v.Prefix, "the repository's root"))
 	}
 	return s, err
 }

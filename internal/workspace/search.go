@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"longmemory.dev/lm/governance"
+	"longmemory.dev/lm/index"
 	"longmemory.dev/lm/vault"
 )
 
@@ -32,15 +33,15 @@ type Hits struct {
 // gate of a loadout: what the subject may not read or use, and what has
 // expired, is not found. limit 0 gives every hit.
 func (v *Vault) Search(ctx context.Context, ask Ask, limit int) (*Hits, error) {
-	x, request, err := v.ask(ctx, ask)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
-	ranking, err := x.Search(request.Query)
-	if err != nil {
-		return nil, err
-	}
+	var out *Hits
+	err := v.answer(ctx, ask, func(x *opened, request governance.Request, ranking *index.Ranking) error {
+		out = x.hits(request, ranking, limit)
+		return nil
+	})
+	return out, err
+}
+
+func (x *opened) hits(request governance.Request, ranking *index.Ranking, limit int) *Hits {
 	facts := x.Facts()
 	var found []int
 	for i := range facts {
@@ -58,7 +59,7 @@ func (v *Vault) Search(ctx context.Context, ask Ask, limit int) (*Hits, error) {
 		out.Hits = append(out.Hits, Hit{ID: f.ID, Type: f.Type, Name: f.Name, Description: f.Description, Version: f.Version,
 			Relevance: ranking.Relevance(i), Terms: termsOf(ranking.Terms(i))})
 	}
-	return out, nil
+	return out
 }
 
 // Explanation is one asset's way through a request.
@@ -81,22 +82,22 @@ type Explanation struct {
 // Explain runs one asset through a request and shows each decision, the budget
 // last. An asset that may not be read is not found.
 func (v *Vault) Explain(ctx context.Context, id vault.ID, ask Ask) (*Explanation, error) {
-	x, request, err := v.ask(ctx, ask)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
-	ranking, err := x.Search(request.Query)
-	if err != nil {
-		return nil, err
-	}
+	var out *Explanation
+	err := v.answer(ctx, ask, func(x *opened, request governance.Request, ranking *index.Ranking) (err error) {
+		out, err = x.explain(id, request, ranking)
+		return err
+	})
+	return out, err
+}
+
+func (x *opened) explain(id vault.ID, request governance.Request, ranking *index.Ranking) (*Explanation, error) {
 	facts := x.Facts()
 	i := slices.IndexFunc(facts, func(f vault.Facts) bool { return f.ID == id })
 	if i < 0 || !governance.Allowed(&facts[i], request.Who, vault.PermissionRead) {
 		return nil, fmt.Errorf("%w: there is no asset %s at %s that this subject may read", ErrNotFound, id, x.Ref)
 	}
 	f := &facts[i]
-	steps, _ := governance.Explain(x.config, f, request, ranking.Relevance(i))
+	steps := governance.Explain(x.config, f, request, ranking.Relevance(i))
 	out := &Explanation{ID: f.ID, Type: f.Type, Name: f.Name, Version: f.Version, Status: f.Status, Snapshot: x.Snapshot, Request: requestOf(request), Steps: steps}
 	resolved := governance.Resolve(x.config, facts, request, ranking.Relevance, governance.Cost{Frame: x.frame, Form: x.FormTokens})
 	for _, e := range resolved.Excluded {

@@ -19,14 +19,18 @@ type Status struct {
 	ByStatus map[string]int `json:"by_status"`
 	ByType   map[string]int `json:"by_type"`
 	// Unreceipted lists what says approved without a receipt for this content.
-	Unreceipted []vault.ID  `json:"unreceipted"`
-	Invalid     []vault.ID  `json:"invalid"`
-	Problems    int         `json:"problems"`
-	Index       IndexStatus `json:"index"`
-	Hooks       []string    `json:"hooks_not_run"`
-	Shallow     bool        `json:"shallow"`
+	Unreceipted []vault.ID `json:"unreceipted"`
+	Invalid     []vault.ID `json:"invalid"`
+	// InvalidCount counts also those that you may not read.
+	InvalidCount int         `json:"invalid_count"`
+	Problems     int         `json:"problems"`
+	Index        IndexStatus `json:"index"`
+	Hooks        []string    `json:"hooks_not_run"`
+	Shallow      bool        `json:"shallow"`
 
 	Dir string `json:"-"`
+	// Approve is the command that approves an asset here.
+	Approve func(vault.ID) string `json:"-"`
 }
 
 // Status tells where the vault stands at HEAD, and what loadouts read.
@@ -53,6 +57,8 @@ func (v *Vault) Status(ctx context.Context) (*Status, error) {
 		ByStatus: map[string]int{}, ByType: map[string]int{}, Unreceipted: []vault.ID{}, Invalid: []vault.ID{},
 		Index: index, Hooks: []string{},
 	}
+	config := x.config
+	out.Approve = func(id vault.ID) string { return config.GovernCommand(id, vault.StatusApproved) }
 	who, err := v.who(x.config, Subject{})
 	if err != nil {
 		return nil, err
@@ -60,6 +66,9 @@ func (v *Vault) Status(ctx context.Context) (*Status, error) {
 	out.Problems = len(readable(x.Problems(), x.Facts(), who))
 	for i := range x.Facts() {
 		f := &x.Facts()[i]
+		if f.Invalid {
+			out.InvalidCount++
+		}
 		if !governance.Allowed(f, who, vault.PermissionRead) {
 			out.Hidden++
 			continue

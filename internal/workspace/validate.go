@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -37,13 +38,17 @@ func (v *Vault) Validate(r Revision, paths []string) (*Validation, error) {
 	if r.Rev == "" && v.Dir != "" {
 		r.Worktree = v.Repo != nil
 	}
+	out := &Validation{Problems: []vault.Problem{}}
 	at, err := v.revision(r)
-	if err != nil {
-		return nil, err
+	var s *vault.Snapshot
+	if err == nil {
+		out.Snapshot = at.Snapshot
+		s, err = v.read(&at)
 	}
-	out := &Validation{Snapshot: at.Snapshot, Problems: []vault.Problem{}}
-	s, err := v.read(&at)
 	if problems := vault.Problems(err); len(problems) > 0 && !errors.Is(err, vault.ErrNoVault) {
+		if s != nil {
+			problems = s.Problems
+		}
 		out.Problems = v.placed(problems)
 		return out, nil
 	}
@@ -105,7 +110,10 @@ func (v *Vault) wanted(paths []string) ([]string, error) {
 		}
 		rel, err := filepath.Rel(v.Dir, abs)
 		if err != nil || v.Dir == "" || strings.HasPrefix(rel, "..") {
-			rel = p
+			return nil, fmt.Errorf("%w: %s lies outside of the vault", ErrNotFound, p)
+		}
+		if _, err := os.Lstat(abs); err != nil {
+			return nil, fmt.Errorf("%w: there is no %s", ErrNotFound, p)
 		}
 		out = append(out, path.Clean(filepath.ToSlash(rel)))
 	}

@@ -6,6 +6,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -88,7 +89,7 @@ func Open(env Env) (*Vault, error) {
 		return nil, err
 	}
 	if ok {
-		return v.at(cmpOr(v.Repo.Root(), v.Repo.GitDir()), configured, "git config lm.vault")
+		return v.at(cmp.Or(v.Repo.Root(), v.Repo.GitDir()), configured, "git config lm.vault")
 	}
 	if !v.Repo.Bare() {
 		if found, err := v.nearest(dir, v.Repo.Root()); err == nil {
@@ -96,13 +97,6 @@ func Open(env Env) (*Vault, error) {
 		}
 	}
 	return v.tracked()
-}
-
-func cmpOr[T ~string](a, b T) T {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // realDir is a folder's path without symlinks, so that it can be held against
@@ -174,10 +168,17 @@ func hasConfig(dir string) bool {
 	return err == nil || !errors.Is(err, fs.ErrNotExist)
 }
 
+// worldWritable says whether everybody may write into a folder, as into /tmp: what lies
+// there speaks for nobody who works below it.
+func worldWritable(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.Mode().Perm()&0o002 != 0
+}
+
 // nearest looks for vault.yaml from dir up to top.
 func (v *Vault) nearest(dir, top string) (*Vault, error) {
 	for at := dir; ; at = filepath.Dir(at) {
-		if hasConfig(at) {
+		if hasConfig(at) && (at == dir || !worldWritable(at)) {
 			return v.in(at), nil
 		}
 		if at == top || filepath.Dir(at) == at {
@@ -188,7 +189,7 @@ func (v *Vault) nearest(dir, top string) (*Vault, error) {
 
 // tracked looks for the only vault.yaml that Git tracks near the root.
 func (v *Vault) tracked() (*Vault, error) {
-	where := cmpOr(v.Repo.Root(), v.Repo.GitDir())
+	where := cmp.Or(v.Repo.Root(), v.Repo.GitDir())
 	_, head, err := v.Repo.Head()
 	if err != nil {
 		return nil, err
@@ -218,4 +219,16 @@ func (v *Vault) inRepo(path string) string {
 		return path
 	}
 	return v.Prefix + "/" + path
+}
+
+// StateDir is where lm keeps what it knows about sessions: beside the index,
+// outside of all tracked files; "" if there is no such place.
+func (v *Vault) StateDir() string {
+	if v.Repo != nil {
+		return filepath.Join(v.Repo.CommonDir(), "lm", "sessions")
+	}
+	if dir, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(dir, "lm", "sessions")
+	}
+	return ""
 }

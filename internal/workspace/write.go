@@ -2,7 +2,9 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -33,8 +35,12 @@ type Written struct {
 	// Hooks are the commit hooks of the repository, which lm does not run.
 	Hooks []string `json:"hooks_not_run"`
 
-	// Content is the key file as written.
+	// Reads is what loadouts read, if that is not the branch that was written.
+	Reads string `json:"reads"`
+
+	// Content is the key file as written, Approve the command that approves it.
 	Content []byte `json:"-"`
+	Approve string `json:"-"`
 }
 
 // session is one write: what it reads, who acts, when.
@@ -47,7 +53,7 @@ type session struct {
 
 func (v *Vault) session() (*session, error) {
 	if v.Repo == nil {
-		return nil, fmt.Errorf("%w: %s is no Git repository, and every write is a commit; run lm init there, or git init", gitstore.ErrNoRepository, v.Dir)
+		return nil, fmt.Errorf("%w: %s is no Git repository, and every write is a commit; run: git init && git add -A && git commit", gitstore.ErrNoRepository, v.Dir)
 	}
 	head, err := v.commit("HEAD")
 	if err != nil {
@@ -98,7 +104,8 @@ func (v *Vault) Register(ctx context.Context, id vault.ID, c Change) (*Written, 
 	if err != nil {
 		return nil, err
 	}
-	born := asset.Payload["triggers"] != nil && asset.Payload["validation"] != nil && strings.TrimSpace(asset.Body()) != ""
+	given := func(key string) bool { list, _ := asset.Payload[key].([]string); return len(list) > 0 }
+	born := given("triggers") && given("validation") && strings.TrimSpace(asset.Body()) != ""
 	if err := governance.MayRegister(config, &asset.Facts, s.writer.Actor, born, c.Reason); err != nil {
 		return nil, err
 	}
@@ -119,6 +126,16 @@ func (s *session) newKeys(config *vault.Config, id vault.ID, c Change) (map[stri
 			delete(keys, key)
 		}
 	}
+	for key, only := range map[string]string{"schema": vault.AssetSchema, "version": "1"} {
+		if value, given := keys[key]; given && fmt.Sprint(value) != only {
+			return nil, fmt.Errorf("%w: %s of a new asset is %s, not %v", ErrUsage, key, only, value)
+		}
+	}
+	for _, key := range []string{"type", "name"} {
+		if value, ok := keys[key].(string); !ok || strings.TrimSpace(value) == "" {
+			return nil, fmt.Errorf("%w: a new asset needs --%s", ErrUsage, key)
+		}
+	}
 	if given, ok := keys["id"].(string); ok && id == "" {
 		id = vault.ID(given)
 	}
@@ -131,7 +148,7 @@ func (s *session) newKeys(config *vault.Config, id vault.ID, c Change) (map[stri
 		return nil, fmt.Errorf("%w: %w; name another with --id", ErrUsage, err)
 	}
 	for key, value := range map[string]any{
-		"owner": cmpOr(string(config.Defaults.Owner), "user:"+s.writer.User), "status": string(vault.StatusCandidate),
+		"owner": cmp.Or(string(config.Defaults.Owner), "user:"+s.writer.User), "status": string(vault.StatusCandidate),
 		"visibility": string(config.Defaults.Visibility),
 	} {
 		if _, given := keys[key]; !given {
@@ -150,17 +167,20 @@ func (s *session) free(id vault.ID) error {
 		return err
 	}
 	if len(places) > 0 {
-		return fmt.Errorf("%w: the id %s is taken by %s; name another with --id, or change that asset with lm asset govern", ErrConflict, id, places[0])
+		return fmt.Errorf("%w: the id %s is taken; name another with --id, or change that asset with lm asset govern", ErrConflict, id)
 	}
-	first := vault.ReceiptPath("asset/"+string(id), 1)
-	if _, err := s.v.Repo.File(s.head.Commit, s.v.inRepo(first), maxFile); err == nil {
-		return fmt.Errorf("%w: an asset %s was here before and %s tells of it; name another id with --id", ErrConflict, id, first)
+	left, err := s.v.Repo.List(s.head.Commit, s.v.Prefix, only("receipts/asset/"+string(id)))
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("%w: an asset %s was here before and %s tells of it; name another id with --id", ErrConflict, id, left[0].Path)
 	}
 	return nil
 }
 
 func (s *session) config() (*vault.Config, error) {
-	file, err := s.v.Repo.File(s.head.Commit, s.v.inRepo(vault.ConfigFile), maxFile)
+	file, err := s.v.Repo.File(s.head.Commit, s.v.inRepo(vault.ConfigFile), maxConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -183,15 +203,15 @@ func (v *Vault) Govern(ctx context.Context, id vault.ID, c Change) (*Written, er
 	if s.writer, err = v.actor(config); err != nil {
 		return nil, err
 	}
-	if !governance.Allowed(&before.Facts, s.writer.Who, vault.PermissionRead) {
-		return nil, one.missing(id, s.head.Ref)
+	if err := one.readable(s.writer.Who, s.head.Ref); err != nil {
+		return nil, err
 	}
 	if c.ExpectVersion != 0 && c.ExpectVersion != before.Version {
 		return nil, fmt.Errorf("%w: %s has version %d, not %d; look at it again", ErrConflict, id, before.Version, c.ExpectVersion)
 	}
 	chain := one.snapshot.Chain(id)
 	if err := chain.Check(config.Project, "asset/"+string(id)); err != nil {
-		return nil, fmt.Errorf("the receipts of %s count for nothing, so nothing may follow them: %w", id, err)
+		return nil, err
 	}
 	e := &edited{files: one.files, before: before, config: config}
 	asked, err := e.apply(c)
@@ -208,7 +228,10 @@ func (v *Vault) Govern(ctx context.Context, id vault.ID, c Change) (*Written, er
 			to = vault.StatusCandidate
 		}
 	}
-	if err := governance.Transition(from, to, fresh); err != nil {
+	// A file whose status somebody changed by hand may be brought back to what
+	// its receipts say.
+	restores := to == from && before.Status != from
+	if err := governance.Transition(from, to, fresh); err != nil && !restores {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
 	what := changed(before, after)
@@ -216,7 +239,7 @@ func (v *Vault) Govern(ctx context.Context, id vault.ID, c Change) (*Written, er
 	if err != nil {
 		return nil, err
 	}
-	if err := governance.MayGovern(config, &before.Facts, s.writer.Actor, governance.Act{To: to, Fresh: fresh, Changed: what, Authors: authors, Reason: c.Reason}); err != nil {
+	if err := governance.MayGovern(config, &before.Facts, s.writer.Actor, governance.Act{To: to, Changed: what, Authors: authors, Reason: c.Reason}); err != nil {
 		return nil, err
 	}
 	if err := e.settle(to, governance.NextVersion(before.Version, after.Digest, chain)); err != nil {
@@ -234,16 +257,15 @@ func (v *Vault) Govern(ctx context.Context, id vault.ID, c Change) (*Written, er
 
 // authors says who wrote the version at hand (format.md §4): authors and
 // co-authors of the commits since the last receipt, the actor if the call
-// changes content, and whom the last receipt names if it is of this very
-// content.
+// changes content, and whom the last receipt names unless it approved: then
+// nobody has answered for what they wrote yet.
 func (s *session) authors(config *vault.Config, a *vault.Asset, last *vault.Receipt, changes bool) ([]string, error) {
-	stop := ""
-	if last != nil {
-		stop = s.v.inRepo(vault.ReceiptPath(last.Subject, last.Seq))
-	}
-	emails, _, err := s.v.Repo.Authors(s.head.Commit, s.v.inRepo(a.Path), stop)
+	emails, complete, err := s.emails(a, last)
 	if err != nil {
 		return nil, err
+	}
+	if !complete && config.Policy.DistinctApprover {
+		return nil, fmt.Errorf("%w: this clone is shallow and does not show who wrote %s, and this vault asks for an approver who is no author; run: git fetch --unshallow", governance.ErrDenied, a.ID)
 	}
 	var out []string
 	for _, email := range emails {
@@ -251,19 +273,68 @@ func (s *session) authors(config *vault.Config, a *vault.Asset, last *vault.Rece
 		case id != "":
 			out = append(out, "user:"+id)
 		case strings.EqualFold(email, s.writer.email):
-			out = append(out, "user:"+s.writer.User)
+			out = append(out, string(s.writer.person))
 		default:
 			out = append(out, email)
 		}
 	}
 	if changes {
-		out = append(out, string(s.writer.Subject))
+		out = append(out, s.writer.authors()...)
 	}
-	if last != nil && last.Digest == a.Digest {
+	if last != nil && (last.To != vault.StatusApproved || last.Digest == a.Digest) {
 		out = append(out, last.Authors...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
+}
+
+// authors are who wrote what the writer writes: the actor, and the person for
+// whom an agent acts.
+func (w *writer) authors() []string {
+	out := []string{string(w.Subject), string(w.person)}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// emails are those of who changed the asset since its last receipt. The commit
+// that added the receipt counts too if the asset has another content there: a
+// squash or a rebase joined the act with edits that it did not see. An asset
+// that was moved since is followed by its id.
+func (s *session) emails(a *vault.Asset, last *vault.Receipt) ([]string, bool, error) {
+	repo, stop := s.v.Repo, ""
+	if last != nil {
+		stop = s.v.inRepo(vault.ReceiptPath(last.Subject, last.Seq))
+	}
+	found, err := repo.Authors(s.head.Commit, s.v.inRepo(a.Path), stop)
+	if err != nil {
+		return nil, false, err
+	}
+	emails, complete := found.Emails, found.Complete
+	for _, commit := range found.Stops {
+		at := loaded{Snapshot: Snapshot{Commit: commit}}
+		places, err := s.v.places(&at, a.ID)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, place := range places {
+			if place != a.Path {
+				before, err := repo.Authors(s.head.Commit, s.v.inRepo(place), stop)
+				if err != nil {
+					return nil, false, err
+				}
+				emails, complete = append(emails, before.Emails...), complete && before.Complete
+			}
+		}
+		if one, err := s.v.one(at, a.ID); err == nil && one.asset != nil && one.asset.Digest == last.Digest {
+			continue
+		}
+		joined, err := repo.CommitAuthors(commit)
+		if err != nil {
+			return nil, false, err
+		}
+		emails = append(emails, joined...)
+	}
+	return emails, complete, nil
 }
 
 // act is a governance act that is settled and only has to be written.
@@ -289,16 +360,25 @@ func (s *session) write(ctx context.Context, config *vault.Config, a act) (*Writ
 		Authors: a.authors, Reason: strings.TrimSpace(a.reason), At: s.now, Identity: s.writer.identity,
 	}
 	if a.before == nil {
-		r.Authors = []string{string(s.writer.Subject)}
+		r.Authors = s.writer.authors()
 	}
 	if a.last != nil {
 		r.Seq, r.Prev = a.last.Seq+1, a.last.Hash()
 	}
 	receipt := r.File()
+	// Receipts are for ever: what cannot be read back is not written.
+	back, err := vault.ParseReceipt(receipt)
+	if err == nil && back.Hash() != r.Hash() {
+		err = errors.New("it reads back as another one")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: no receipt can be written, perhaps for its reason: %w", ErrUsage, err)
+	}
 	out := &Written{
 		ID: a.after.ID, Type: a.after.Type, Name: a.after.Name, Version: a.after.Version, From: a.from, Status: a.after.Status,
 		Digest: a.after.Digest, Path: a.after.KeyFile(), Changed: notNil(a.changed), Receipt: receipt.Path, Hash: r.Hash(),
 		Actor: s.writer.Subject, DryRun: a.dryRun, Hooks: notNil(s.v.Repo.Hooks()), Content: a.content,
+		Approve: config.GovernCommand(a.after.ID, vault.StatusApproved),
 	}
 	if a.dryRun {
 		return out, nil
@@ -311,8 +391,14 @@ func (s *session) write(ctx context.Context, config *vault.Config, a act) (*Writ
 		Expect: s.head.Commit, Files: files, Message: message(a, r), Name: s.writer.name, Email: s.writer.email, When: s.now,
 		Reads: []string{s.v.inRepo(a.after.Path), s.v.inRepo(path.Dir(receipt.Path)), s.v.inRepo(vault.ConfigFile)},
 	})
+	if err != nil {
+		return nil, err
+	}
 	out.Commit = commit
-	return out, err
+	if at, err := s.v.trusted(Revision{}); err == nil && at.Commit != commit {
+		out.Reads = at.Ref
+	}
+	return out, nil
 }
 
 // message is the commit's message with its trailers (format.md §4).
@@ -324,7 +410,8 @@ func message(a act, r *vault.Receipt) string {
 	}
 	fmt.Fprintf(&b, "%s %s: %s\n\n", a.verb, a.after.ID, change)
 	if r.Reason != "" {
-		fmt.Fprintf(&b, "%s\n\n", r.Reason)
+		// On one line with a word before it, it can neither forge nor break a trailer.
+		fmt.Fprintf(&b, "Reason: %s\n\n", strings.Join(strings.Fields(r.Reason), " "))
 	}
 	fmt.Fprintf(&b, "Lm-Asset: %s@%d\nLm-Transition: %s -> %s\nLm-Receipt: %s\nLm-Actor: %s\n", a.after.ID, a.after.Version, a.from, r.To, r.Hash(), r.Actor)
 	return b.String()

@@ -7,32 +7,56 @@ import (
 	"strings"
 )
 
-// Authors gives the e-mail addresses, in lower case, sorted, of the authors and
-// Co-authored-by of the commits that changed a file or folder and are reachable
+// Authorship is who changed a path, as far as a repository can tell.
+type Authorship struct {
+	// Emails are the addresses, in lower case and sorted, of the authors and
+	// Co-authored-by of the commits that changed the path.
+	Emails []string
+	// Stops are the commits that added the file at which the search ended,
+	// sorted: they do not count among the others.
+	Stops []Hash
+	// Complete is false if a shallow clone ends before the answer does.
+	Complete bool
+}
+
+// Authors tells who changed a file or folder in the commits that are reachable
 // from head: those that `git log -- path` would list. With stop (a file's path,
 // such as that of the last receipt) only commits since stop was added count:
 // neither the commit that added it nor what is reachable from it.
-//
-// complete is false if a shallow clone ends before the answer does.
-func (r *Repo) Authors(head Hash, path, stop string) (emails []string, complete bool, err error) {
+func (r *Repo) Authors(head Hash, path, stop string) (a Authorship, err error) {
 	w := historyWalk{r: r, path: cleanDir(path), stop: cleanDir(stop), seen: make(map[Hash]*visit), complete: true}
 	first, err := w.get(head)
 	if err != nil {
-		return nil, false, err
+		return a, err
 	}
 	w.push(first)
 	for w.open > 0 {
 		if err := w.next(); err != nil {
-			return nil, false, err
+			return a, err
 		}
 	}
-	for _, v := range w.seen {
+	for h, v := range w.seen {
 		if v.changes && !v.before {
-			emails = append(emails, authorsOf(v.commit)...)
+			a.Emails = append(a.Emails, authorsOf(v.commit)...)
+		}
+		if v.stops {
+			a.Stops = append(a.Stops, h)
 		}
 	}
-	slices.Sort(emails)
-	return slices.Compact(emails), w.complete, nil
+	slices.Sort(a.Emails)
+	slices.Sort(a.Stops)
+	a.Emails, a.Complete = slices.Compact(a.Emails), w.complete
+	return a, nil
+}
+
+// CommitAuthors are the addresses, in lower case, of a commit's author and of
+// those that its Co-authored-by lines name.
+func (r *Repo) CommitAuthors(h Hash) ([]string, error) {
+	c, err := r.commit(h)
+	if err != nil {
+		return nil, err
+	}
+	return authorsOf(c), nil
 }
 
 var coAuthor = regexp.MustCompile(`(?im)^co-authored-by:[^<\n]*<([^>\n]*)>`)
@@ -70,6 +94,7 @@ type visit struct {
 	queued     bool  // it is in the queue
 	before     bool  // reachable from where stop was added
 	changes    bool  // it changed path
+	stops      bool  // it added stop
 }
 
 func (w *historyWalk) get(h Hash) (*visit, error) {
@@ -168,6 +193,7 @@ func (w *historyWalk) compare(v *visit) error {
 		parents = append(parents, p)
 	}
 	if added {
+		v.stops = true
 		return w.mark(v)
 	}
 	v.changes = changes

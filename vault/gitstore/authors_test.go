@@ -40,9 +40,9 @@ func (h *history) commit(who, message string, files ...string) {
 func (h *history) authors(path, stop, want string, complete bool) {
 	h.t.Helper()
 	r := open(h.t, h.dir)
-	got, whole, err := r.Authors(head(h.t, r), path, stop)
-	if err != nil || strings.Join(got, " ") != want || whole != complete {
-		h.t.Errorf("authors of %s since %q: %q, complete %t, %v; want %q, %t", path, stop, got, whole, err, want, complete)
+	got, err := r.Authors(head(h.t, r), path, stop)
+	if err != nil || strings.Join(got.Emails, " ") != want || got.Complete != complete {
+		h.t.Errorf("authors of %s since %q: %+v, %v; want %q, %t", path, stop, got, err, want, complete)
 	}
 }
 

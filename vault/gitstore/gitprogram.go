@@ -19,8 +19,9 @@ var gitVariables = []string{
 	"GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
 }
 
-// git runs the git program in this repository, without hooks, without fetching
-// and without taking optional locks, and gives its standard output. The error
+// git runs the git program in this repository, without hooks and without any
+// other program that the repository's configuration names for these commands
+// (core.fsmonitor), without fetching and without taking optional locks, and gives its standard output. The error
 // wraps exec.ErrNotFound where there is no git.
 func (r *Repo) git(ctx context.Context, env []string, stdin []byte, args ...string) ([]byte, error) {
 	program, err := exec.LookPath("git")
@@ -28,7 +29,7 @@ func (r *Repo) git(ctx context.Context, env []string, stdin []byte, args ...stri
 		return nil, fmt.Errorf("git is not on PATH: %w", exec.ErrNotFound)
 	}
 	noHooks := "core.hooksPath=" + filepath.Join(r.commonDir, "lm", "no-hooks")
-	cmd := exec.CommandContext(ctx, program, append([]string{"-c", noHooks}, args...)...)
+	cmd := exec.CommandContext(ctx, program, append([]string{"-c", noHooks, "-c", "core.fsmonitor=false"}, args...)...)
 	cmd.Dir = r.where()
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
