@@ -1,7 +1,7 @@
 GO ?= go
 LM  = bin/lm
 
-.PHONY: build test demo lint check fmt
+.PHONY: build test demo bench lint check fmt
 
 build:
 	@mkdir -p bin
@@ -16,6 +16,10 @@ demo: build
 	@$(LM) -C examples/vault loadout "how do I add a new command to lm" --agent builder
 	@echo && echo '$$ lm loadout "how do I add a new command to lm" --agent builder --explain' && echo
 	@$(LM) -C examples/vault loadout "how do I add a new command to lm" --agent builder --explain
+
+# bench measures lm beside git (docs/bench.md); BENCH="-n 10000 -json figures.json" says how.
+bench:
+	@$(GO) run ./internal/bench $(BENCH)
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')
