@@ -1,7 +1,7 @@
 GO ?= go
 LM  = bin/lm
 
-.PHONY: build test demo bench lint check fmt
+.PHONY: build test stress fuzz demo bench lint check fmt
 
 build:
 	@mkdir -p bin
@@ -10,16 +10,30 @@ build:
 test:
 	$(GO) test ./...
 
-# demo asks the example vault a real question, as an agent's hook would.
-demo: build
-	@echo '$$ lm loadout "how do I add a new command to lm" --agent builder' && echo
-	@$(LM) -C examples/vault loadout "how do I add a new command to lm" --agent builder
-	@echo && echo '$$ lm loadout "how do I add a new command to lm" --agent builder --explain' && echo
-	@$(LM) -C examples/vault loadout "how do I add a new command to lm" --agent builder --explain
+# stress kills lm at 200 random moments, and runs eight writers at once.
+stress:
+	LM_STRESS=200 $(GO) test ./cmd/lm -run TestKilledAtAnyMoment -v -timeout 30m
+	LM_STRESS=25 $(GO) test ./cmd/lm -run TestManyAtOnce -v -timeout 30m
 
-# bench measures lm beside git (docs/bench.md); BENCH="-n 10000 -json figures.json" says how.
-bench:
-	@$(GO) run ./internal/bench $(BENCH)
+# fuzz runs each fuzz target for FUZZTIME.
+FUZZTIME ?= 2m
+fuzz:
+	@for file in $$(git grep -l '^func Fuzz' -- '*_test.go'); do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\).*/\1/p' $$file); do \
+			echo "$$file $$target" && \
+			$(GO) test ./$$(dirname $$file) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
+		done; \
+	done
+
+# demo asks the example vault a real question, as two agents' hooks would.
+QUESTION = how do I check that a change to how lm writes is safe
+demo: build
+	@for agent in builder reviewer; do \
+		echo "\$$ lm loadout \"$(QUESTION)\" --agent $$agent" && echo && \
+		$(LM) -C examples/vault loadout "$(QUESTION)" --agent $$agent && echo; \
+	done
+	@echo "\$$ lm loadout \"$(QUESTION)\" --agent reviewer --explain" && echo
+	@$(LM) -C examples/vault loadout "$(QUESTION)" --agent reviewer --explain
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')
