@@ -35,6 +35,10 @@ demo: build
 	@echo "\$$ lm loadout \"$(QUESTION)\" --agent reviewer --explain" && echo
 	@$(LM) -C examples/vault loadout "$(QUESTION)" --agent reviewer --explain
 
+# bench measures lm beside git in one run; see docs/bench.md.
+bench:
+	@$(GO) run ./internal/bench
+
 fmt:
 	@gofmt -w $$(git ls-files '*.go')
 
