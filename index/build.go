@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/gofrs/flock"
 )
@@ -32,13 +33,21 @@ func Build(ctx context.Context, root string, key Key, c Contents, progress func(
 	independent(c.Documents)
 	if base := nearest(root, key, c.Documents); base != nil {
 		defer base.Close()
-		if err := build(ctx, root, key, base, c, progress); err == nil || ctx.Err() != nil {
+		x, err := build(ctx, root, key, base, c, progress)
+		if err == nil {
+			return x.Close()
+		}
+		if ctx.Err() != nil {
 			return err
 		}
 		// The base may have been removed meanwhile.
 		independent(c.Documents)
 	}
-	return build(ctx, root, key, nil, c, progress)
+	x, err := build(ctx, root, key, nil, c, progress)
+	if err != nil {
+		return err
+	}
+	return x.Close()
 }
 
 // independent makes documents depend on no other index.
@@ -51,43 +60,50 @@ func independent(documents []Document) {
 // Derive is Build from a base that the caller has open: an index on disk under
 // the same root, made by the same versions of lm. Documents with a Base are
 // taken from there unread, which makes the time that it takes a matter of the
-// others. The base stays as it is; GC must not have removed it.
-func Derive(ctx context.Context, root string, key Key, base *Index, c Contents, progress func(done, total int)) error {
+// others. The base stays as it is; GC must not have removed it. The index comes
+// back open.
+func Derive(ctx context.Context, root string, key Key, base *Index, c Contents, progress func(done, total int)) (*Index, error) {
 	if base.dir == "" {
-		return errors.New("index: derive: the base lies in memory")
+		return nil, errors.New("index: derive: the base lies in memory")
 	}
 	c.Documents = sorted(c.Documents)
 	return build(ctx, root, key, base, c, progress)
 }
 
-func build(ctx context.Context, root string, key Key, base *Index, c Contents, progress func(done, total int)) (err error) {
+func build(ctx context.Context, root string, key Key, base *Index, c Contents, progress func(done, total int)) (*Index, error) {
 	if !key.valid() {
-		return fmt.Errorf("index: %q is no key", key)
+		return nil, fmt.Errorf("index: %q is no key", key)
 	}
 	if x, status, _ := Open(root, key); status == Current {
-		return x.Close()
+		return x, nil
 	}
 	dir, unlock, err := newTemporary(root)
 	if err != nil {
-		return fmt.Errorf("index: build: %w", err)
+		return nil, fmt.Errorf("index: build: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	defer unlock()
 	if err := write(ctx, dir, base, c, progress); err != nil {
-		return fmt.Errorf("index: build: %w", err)
+		return nil, fmt.Errorf("index: build: %w", err)
 	}
 	x, err := load(dir)
 	if err != nil {
-		return fmt.Errorf("index: build: what was written does not read: %w", err)
+		return nil, fmt.Errorf("index: build: what was written does not read: %w", err)
 	}
-	if err := x.Close(); err != nil {
-		return fmt.Errorf("index: build: %w", err)
+	if runtime.GOOS == "windows" { // which renames no folder with open files
+		x.Close()
 	}
 	unlock()
 	if err := publish(root, dir, key); err != nil {
-		return fmt.Errorf("index: build: %w", err)
+		x.Close()
+		return nil, fmt.Errorf("index: build: %w", err)
 	}
-	return nil
+	place := filepath.Join(root, string(key))
+	if runtime.GOOS == "windows" {
+		return load(place)
+	}
+	x.dir = place
+	return x, nil
 }
 
 // newTemporary makes a locked temporary folder under root.

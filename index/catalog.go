@@ -73,7 +73,8 @@ func (p *formPlace) end() int64 {
 
 // encode writes a catalog. What it writes is a function of the catalog alone.
 func (c *catalog) encode() []byte {
-	w := writer{places: make(map[string]uint32)}
+	const usual = 512 // bytes of an asset
+	w := writer{places: make(map[string]uint32), out: make([]byte, 0, usual*len(c.facts))}
 	var teams, rules, permissions, bindings int
 	for i := range c.facts {
 		w.facts(&c.facts[i])

@@ -16,11 +16,19 @@ import (
 
 // sorted is a copy of documents in the order of an index.
 func sorted(documents []Document) []Document {
-	documents = slices.Clone(documents)
-	slices.SortStableFunc(documents, func(a, b Document) int {
-		return cmp.Or(cmp.Compare(a.Facts.ID, b.Facts.ID), cmp.Compare(a.Facts.Path, b.Facts.Path))
+	places := make([]int32, len(documents)) // a document is large to move about
+	for i := range places {
+		places[i] = int32(i)
+	}
+	slices.SortStableFunc(places, func(i, j int32) int {
+		a, b := &documents[i].Facts, &documents[j].Facts
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Path, b.Path))
 	})
-	return documents
+	out := make([]Document, len(documents))
+	for i, place := range places {
+		out[i] = documents[place]
+	}
+	return out
 }
 
 // newCatalog is the catalog of sorted contents, with the places of texts and

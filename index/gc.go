@@ -51,6 +51,17 @@ func List(root string) ([]Entry, error) {
 	return entries, nil
 }
 
+// Newest lists the keys under root as List does, without a look at what is in
+// them.
+func Newest(root string) []Key {
+	entries := folders(root)
+	keys := make([]Key, len(entries))
+	for i, e := range entries {
+		keys[i] = e.Key
+	}
+	return keys
+}
+
 // folders lists the indexes under root as List does, without sizes and
 // statuses.
 func folders(root string) []Entry {

@@ -30,7 +30,7 @@ func BenchmarkDeriveOne(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n++
-		if err := Derive(ctx, root, key(n), base, c, nil); err != nil {
+		if err := derive(ctx, root, key(n), base, c, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

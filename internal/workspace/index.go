@@ -34,6 +34,7 @@ type header struct {
 	Key    index.Key     `json:"key"` // an index in another's place is none
 	Config *vault.Config `json:"config"`
 	Frame  int           `json:"frame"`
+	Tree   gitstore.Hash `json:"tree"` // of the vault's folder
 }
 
 // indexRoot is where indexes lie: in the common Git directory, shared by work
@@ -67,6 +68,15 @@ func (v *Vault) open(ctx context.Context, at loaded) (*opened, error) {
 		for _, root := range v.roots() {
 			if x := v.current(root, at.Snapshot); x != nil {
 				return x, nil
+			}
+		}
+	}
+	if at.Commit != "" {
+		for _, root := range v.roots() {
+			if x := v.derive(ctx, root, at.Snapshot); x != nil {
+				_, _ = index.GC(root, keptIndexes, key(at.Snapshot))
+				v.pruneFacts()
+				return with(x, at.Snapshot)
 			}
 		}
 	}
@@ -133,18 +143,22 @@ func (v *Vault) contents(at *loaded) (index.Contents, error) {
 		Key:    key(at.Snapshot),
 		Config: s.Config,
 		Frame:  counter.Count(render.Open(s.Config.Project)) + counter.Count(render.Close()),
+		Tree:   at.Tree,
 	})
 	if err != nil {
 		return index.Contents{}, err
 	}
-	out := index.Contents{Vault: h, Problems: s.Problems}
+	return index.Contents{Vault: h, Problems: s.Problems, Documents: documents(s, counter)}, nil
+}
+
+func documents(s *vault.Snapshot, counter *render.Counter) (out []index.Document) {
 	for _, a := range s.Assets {
-		out.Documents = append(out.Documents, document(a, counter))
+		out = append(out, document(a, counter))
 	}
 	for _, bad := range s.Invalid {
-		out.Documents = append(out.Documents, index.Document{Facts: bad})
+		out = append(out, index.Document{Facts: bad})
 	}
-	return out, nil
+	return out
 }
 
 // document is an asset as the index takes it in. Only approved assets are

@@ -112,6 +112,7 @@ type Repo struct {
 	shallowErr  error
 
 	objects objectStore
+	trees   recentTrees
 }
 
 // Root is the absolute path of the work tree's folder with symlinks resolved,

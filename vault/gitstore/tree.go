@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -78,21 +79,26 @@ func (e entry) sortName() string {
 	return e.name
 }
 
+// idSize is the size in bytes of an object's id.
+const idSize = 20
+
 // parseTree reads a tree object. A name that no file system should see makes
 // the tree damaged.
 func parseTree(data []byte) ([]entry, error) {
 	var entries []entry
-	for len(data) > 0 {
-		head, rest, ok := bytes.Cut(data, []byte{0})
-		m, name, ok2 := strings.Cut(string(head), " ")
-		if !ok || !ok2 || len(rest) < 20 {
+	text := string(data) // names and modes are parts of it, so that a great folder takes little memory
+	for at := 0; at < len(text); {
+		head, rest, ok := strings.Cut(text[at:], "\x00")
+		m, name, ok2 := strings.Cut(head, " ")
+		if !ok || !ok2 || len(rest) < idSize {
 			return nil, errors.New("is damaged; git fsck says more")
 		}
 		if name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
 			return nil, fmt.Errorf("has an entry named %q, which no Git writes; git fsck says more", name)
 		}
-		entries = append(entries, entry{name, mode(strings.TrimLeft(m, "0")), Hash(hex.EncodeToString(rest[:20]))})
-		data = rest[20:]
+		at += len(head) + 1
+		entries = append(entries, entry{name, mode(strings.TrimLeft(m, "0")), Hash(hex.EncodeToString(data[at : at+idSize]))})
+		at += idSize
 	}
 	return entries, nil
 }
@@ -110,8 +116,25 @@ func encodeTree(entries []entry) []byte {
 
 // tree reads a tree object; where names it in messages.
 func (r *Repo) tree(h Hash, where string) ([]entry, error) {
+	data, err := r.treeData(h, where)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := parseTree(data)
+	if err != nil {
+		return nil, fmt.Errorf("folder %s: tree %s %w", orRoot(where), h, err)
+	}
+	return entries, nil
+}
+
+// treeData is a tree object as it is stored, which nobody changes. Those read
+// last are kept, as whoever compares trees then lists them.
+func (r *Repo) treeData(h Hash, where string) ([]byte, error) {
 	if h == emptyTree || h == "" {
 		return nil, nil
+	}
+	if data, ok := r.trees.get(h); ok {
+		return data, nil
 	}
 	kind, _, data, err := r.objects.read(h, -1)
 	if err != nil {
@@ -120,11 +143,32 @@ func (r *Repo) tree(h Hash, where string) ([]entry, error) {
 	if kind != plumbing.TreeObject {
 		return nil, fmt.Errorf("folder %s: object %s is a %s: %w", orRoot(where), h, kind, ErrUnsupported)
 	}
-	entries, err := parseTree(data)
-	if err != nil {
-		return nil, fmt.Errorf("folder %s: tree %s %w", orRoot(where), h, err)
+	r.trees.put(h, data)
+	return data, nil
+}
+
+// recentTrees are the trees that were read last. It is safe for concurrent use.
+type recentTrees struct {
+	mu   sync.Mutex
+	ids  [16]Hash // enough for two trees beside each other, few enough for a great vault
+	data [16][]byte
+	next int
+}
+
+func (t *recentTrees) get(h Hash) ([]byte, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i := slices.Index(t.ids[:], h); i >= 0 {
+		return t.data[i], true
 	}
-	return entries, nil
+	return nil, false
+}
+
+func (t *recentTrees) put(h Hash, data []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ids[t.next], t.data[t.next] = h, data
+	t.next = (t.next + 1) % len(t.ids)
 }
 
 // fetchHint says how to get an object that a partial clone left out.

@@ -1,0 +1,200 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"longmemory.dev/lm/index"
+	"longmemory.dev/lm/internal/render"
+	"longmemory.dev/lm/vault"
+)
+
+// derive builds the index of a snapshot under root from one of the newest that
+// lie there, and reads only what differs between the two trees. It is nil where
+// that does not work, for whatever reason: a build from all files does.
+func (v *Vault) derive(ctx context.Context, root string, at Snapshot) *index.Index {
+	near := index.Newest(root)
+	for _, baseKey := range near[:min(len(near), 2)] {
+		base, status, _ := index.Open(root, baseKey)
+		if status != index.Current {
+			continue
+		}
+		var x *index.Index
+		if c, ok := v.derived(at, baseKey, base); ok {
+			x, _ = index.Derive(ctx, root, key(at), base, c, v.env.Progress)
+		}
+		base.Close()
+		if x != nil || ctx.Err() != nil {
+			return x
+		}
+	}
+	return nil
+}
+
+// derived makes the contents of an index of what a near one knows and of the
+// files that have changed since.
+func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (index.Contents, bool) {
+	var h header
+	none := index.Contents{}
+	// Whoever rendered or counted otherwise has another key for the same tree.
+	if json.Unmarshal(base.Vault(), &h) != nil || key(Snapshot{Tree: h.Tree}) != baseKey {
+		return none, false
+	}
+	changed, err := v.Repo.Changes(h.Tree, at.Tree, vault.Relevant)
+	if err != nil || slices.Contains(changed, vault.ConfigFile) {
+		return none, false
+	}
+	counter := later(h.Config.Defaults.Tokenizer)
+	part := parted(base.Facts(), changed)
+	var s *vault.Snapshot
+	for {
+		if len(part.at) > 100+len(base.Facts())/50 {
+			return none, false // reading all at once is faster
+		}
+		files, err := v.filesAt(at.Commit, only(part.paths()...))
+		if err != nil {
+			return none, false
+		}
+		if s, err = vault.Read(files); err != nil {
+			return none, false
+		}
+		if !part.add(base.Facts(), s.Facts()) {
+			break
+		}
+	}
+	h.Key, h.Tree = key(at), at.Tree
+	data, err := json.Marshal(h)
+	if err != nil {
+		return none, false
+	}
+	count, err := counter()
+	if err != nil {
+		return none, false
+	}
+	c := index.Contents{Vault: data, Problems: s.Problems, Documents: documents(s, count)}
+	c.Documents = slices.Grow(c.Documents, len(base.Facts()))
+	for i, f := range base.Facts() {
+		if !part.has(f.Path) {
+			c.Documents = append(c.Documents, index.Document{Facts: f, Base: i + 1})
+		}
+	}
+	for _, p := range base.Problems() {
+		if !part.has(p.Path) {
+			c.Problems = append(c.Problems, p)
+		}
+	}
+	vault.SortProblems(c.Problems)
+	return c, true
+}
+
+// later loads a counter beside other work, as that takes its time.
+func later(encoding string) func() (*render.Counter, error) {
+	type loaded struct {
+		counter *render.Counter
+		err     error
+	}
+	done := make(chan loaded, 1)
+	go func() {
+		c, err := render.NewCounter(encoding)
+		done <- loaded{c, err}
+	}()
+	return func() (*render.Counter, error) {
+		l := <-done
+		return l.counter, l.err
+	}
+}
+
+// part is the places of a vault that have to be read anew: files and folders
+// of assets, and folders of receipts.
+type part struct{ at map[string]bool }
+
+// parted finds what changes of files can have an effect on: the assets that
+// they belong to, before or now, with all their receipts. facts are those
+// before.
+func parted(facts []vault.Facts, changed []string) *part {
+	p := &part{map[string]bool{}}
+	places := make(map[string]bool, len(facts))
+	for i := range facts {
+		places[facts[i].Path] = true
+	}
+	for _, file := range changed {
+		if strings.HasPrefix(file, "receipts/") {
+			// receipts/<kind>/<id>/<seq>.yaml; what is no receipt stands for itself
+			if dir := path.Dir(file); strings.Count(dir, "/") == 2 {
+				file = dir
+			}
+			p.at[file] = true
+			continue
+		}
+		place := file
+		if name := path.Base(file); (name == "asset.yaml" || name == "SKILL.md") && path.Dir(file) != "assets" {
+			place = path.Dir(file) // it makes an asset of all below, or did
+		}
+		for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+			if places[dir] {
+				place = dir // the topmost
+			}
+		}
+		p.at[place] = true
+	}
+	p.add(facts, nil)
+	return p
+}
+
+// add widens a part by the assets and receipts of each id that has something in
+// it, among the facts before and those that were read: a chain of receipts is
+// held against its asset, and twins take each other out. It says whether there
+// was more to add.
+func (p *part) add(before, read []vault.Facts) bool {
+	ids := map[vault.ID]bool{}
+	for dir := range p.at {
+		if id, ok := strings.CutPrefix(dir, "receipts/asset/"); ok && !strings.Contains(id, "/") {
+			ids[vault.ID(id)] = true
+		}
+	}
+	for i := range before {
+		if p.has(before[i].Path) {
+			ids[before[i].ID] = true
+		}
+	}
+	for i := range read {
+		ids[read[i].ID] = true
+	}
+	size := len(p.at)
+	for id := range ids {
+		p.at["receipts/asset/"+string(id)] = true
+	}
+	for i := range before {
+		if ids[before[i].ID] && !p.has(before[i].Path) {
+			p.at[before[i].Path] = true
+		}
+	}
+	return len(p.at) > size
+}
+
+// has says whether a path lies in the part.
+func (p *part) has(file string) bool {
+	for {
+		if p.at[file] {
+			return true
+		}
+		i := strings.LastIndexByte(file, '/')
+		if i < 0 {
+			return false
+		}
+		file = file[:i]
+	}
+}
+
+// paths are all paths of the part, with vault.yaml, which every reading needs.
+func (p *part) paths() []string {
+	out := []string{vault.ConfigFile}
+	for at := range p.at {
+		out = append(out, at)
+	}
+	slices.Sort(out)
+	return out
+}
