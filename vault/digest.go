@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -61,14 +62,53 @@ func canonicalJSON(value any) []byte {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(value)
-	out := b.Bytes()
-	if err == nil {
+	out := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if err == nil && !(ordinary(value) && printable(out)) {
 		out, err = jcs.Transform(out)
 	}
 	if err != nil {
 		panic("vault: a value that is no JSON: " + err.Error()) // the readers let none through
 	}
 	return out
+}
+
+// ordinary says whether encoding/json writes a value as RFC 8785 does, if all of
+// its text is printable ASCII: maps with sorted keys, and no number whose
+// shortest form the two write differently. Most assets and receipts are so, and
+// the canonicalizer costs as much as reading them.
+func ordinary(value any) bool {
+	switch v := value.(type) {
+	case nil, bool, string, int, int64, []string:
+		return true
+	case float64:
+		return v == 0 && !math.Signbit(v) || math.Abs(v) >= 1e-6 && math.Abs(v) < 1e21
+	case []any:
+		for _, item := range v {
+			if !ordinary(item) {
+				return false
+			}
+		}
+		return true
+	case map[string]any:
+		for _, item := range v {
+			if !ordinary(item) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// printable says whether text is ASCII without control characters and without
+// an escape.
+func printable(text []byte) bool {
+	for _, c := range text {
+		if c < 0x20 || c >= 0x7f || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // nfc brings every string of a value, keys too, into Unicode's form NFC.

@@ -2,10 +2,16 @@ package vault_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gowebpki/jcs"
+	"pgregory.net/rapid"
 
 	"longmemory.dev/lm/vault"
 )
@@ -138,4 +144,36 @@ func TestBinaryFilesCountAsBytes(t *testing.T) {
 	if digest(crlf) == digest(bytes.ReplaceAll(crlf, []byte("\r\n"), []byte("\n"))) {
 		t.Error("line ends of a binary file were changed before hashing")
 	}
+}
+
+// TestCanonicalFormIsTheCanonicalizers: the short way gives what RFC 8785 asks
+// for, whatever the value.
+func TestCanonicalFormIsTheCanonicalizers(t *testing.T) {
+	text := rapid.OneOf(rapid.StringMatching(`[ -~]{0,12}`), rapid.String())
+	leaf := rapid.OneOf(
+		rapid.Map(text, func(s string) any { return s }),
+		rapid.Map(rapid.Float64Range(-1e25, 1e25), func(f float64) any { return f }),
+		rapid.Map(rapid.Float64Range(-1, 1), func(f float64) any { return f }),
+		rapid.Map(rapid.Int64Range(-1<<53, 1<<53), func(i int64) any { return i }),
+		rapid.Map(rapid.SliceOf(text), func(l []string) any { return l }),
+		rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any](0.1),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		value := map[string]any{"inner": []any{rapid.MapOf(text, leaf).Draw(t, "inner")}}
+		for k, v := range rapid.MapOf(text, leaf).Draw(t, "outer") {
+			value[k] = v
+		}
+		plain, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := jcs.Transform(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(want)
+		if got := vault.CanonicalDigest(value); got != vault.Digest("sha256:"+hex.EncodeToString(sum[:])) {
+			t.Fatalf("another form than %s", want)
+		}
+	})
 }

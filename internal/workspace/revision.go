@@ -143,29 +143,47 @@ func (v *Vault) lying(ref string) (loaded, error) {
 	if ref == RefFolder {
 		walk = v.folderFiles
 	}
-	// Twice, because a vault that is a repository's root may lie among much that
-	// is not the vault's: that is hashed for the tree, and never held.
-	_, tree, err := walk(0, nil)
+	onlyConfig := func(p string, folder bool) bool { return p == vault.ConfigFile && !folder }
+	config, _, err := walk(func(string) int64 { return maxConfig }, onlyConfig)
 	if err != nil {
 		return loaded{}, err
 	}
-	config, _, err := walk(maxConfig, func(p string, folder bool) bool { return p == vault.ConfigFile && !folder })
-	if err != nil {
-		return loaded{}, err
-	}
-	limit := maxConfig
+	most := maxConfig
 	if len(config) == 1 {
-		limit = loadLimit(config[0].Data)
+		most = loadLimit(config[0].Data)
 	}
-	files, _, err := walk(limit, vault.Relevant)
-	return loaded{Snapshot: Snapshot{Ref: ref, Tree: tree}, files: notNil(files)}, err
+	// A vault that is a repository's root lies among much that is not the
+	// vault's: that is hashed for the tree, and never held.
+	files, tree, err := walk(func(p string) int64 {
+		if keepFile(p) {
+			return most
+		}
+		return -1
+	}, nil)
+	kept := []vault.File{}
+	for _, f := range files {
+		if keepFile(f.Path) {
+			kept = append(kept, f)
+		}
+	}
+	return loaded{Snapshot: Snapshot{Ref: ref, Tree: tree}, files: kept}, err
 }
 
-func (v *Vault) workFiles(limit int64, keep gitstore.Keep) ([]vault.File, gitstore.Hash, error) {
+// keepFile says whether a file of the vault's folder is the vault's.
+func keepFile(p string) bool {
+	for i, r := range p {
+		if r == '/' && !vault.Relevant(p[:i], true) {
+			return false
+		}
+	}
+	return vault.Relevant(p, false)
+}
+
+func (v *Vault) workFiles(limit gitstore.Limit, keep gitstore.Keep) ([]vault.File, gitstore.Hash, error) {
 	return v.Repo.WorkFiles(v.Prefix, limit, keep)
 }
 
-func (v *Vault) folderFiles(limit int64, keep gitstore.Keep) ([]vault.File, gitstore.Hash, error) {
+func (v *Vault) folderFiles(limit gitstore.Limit, keep gitstore.Keep) ([]vault.File, gitstore.Hash, error) {
 	return gitstore.Folder(v.Dir, limit, keep)
 }
 

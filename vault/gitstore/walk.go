@@ -15,7 +15,7 @@ import (
 type walker struct {
 	workRules
 	base, dir string
-	limit     int64
+	limit     Limit
 	keep      Keep
 	index     func() (stagedFiles, error) // read on first need
 	blob      func(Hash) ([]byte, error)
@@ -180,7 +180,7 @@ func (w *walker) addAbsent() error {
 				return fmt.Errorf("file %s: %w", e.path, err)
 			}
 			f.Size = int64(len(data))
-			if f.Size <= w.limit {
+			if f.Size <= w.most(f.Path) {
 				f.Data = data
 			}
 		}

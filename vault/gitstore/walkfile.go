@@ -27,6 +27,9 @@ func (w *walker) add(file string, rules workRules) error {
 	return nil
 }
 
+// most is how many bytes of a file are loaded.
+func (w *walker) most(file string) int64 { return w.limit(w.relative(file)) }
+
 func (w *walker) file(file string, rules workRules) (vault.File, error) {
 	f := vault.File{Path: file}
 	info, err := os.Lstat(w.full(file))
@@ -45,7 +48,7 @@ func (w *walker) file(file string, rules workRules) (vault.File, error) {
 		return f, err
 	}
 	ends := rules.lines.of(rules.attributesOf(file))
-	if info.Size() > w.limit && !ends.convert {
+	if info.Size() > w.most(file) && !ends.convert {
 		f.Size, f.Object, err = hashFile(w.full(file), info)
 		return f, err
 	}
@@ -62,7 +65,7 @@ func (w *walker) file(file string, rules workRules) (vault.File, error) {
 		return f, err
 	}
 	f.Size, f.Object = int64(len(data)), string(BlobID(stored))
-	if f.Size <= w.limit {
+	if f.Size <= w.most(file) {
 		f.Data = data
 	}
 	return f, nil

@@ -10,6 +10,11 @@ import (
 	"longmemory.dev/lm/vault"
 )
 
+// Limit says how many bytes a file may have for its data to be loaded; of a
+// larger one only the id is computed. The path is relative to the folder that is
+// listed.
+type Limit func(path string) int64
+
 // WorkFiles lists the files of a folder of the work tree ("" is the root) as
 // they lie, as Files lists those of a commit: paths relative to the folder,
 // sorted by their bytes. Untracked files that Git ignores are left out, .git is
@@ -17,11 +22,11 @@ import (
 // folder is listed as special. Files that a sparse checkout left out come from
 // the index.
 //
-// Data is what lies on disk, nil above limit bytes; Object is the id of the
+// Data is what lies on disk, nil above what limit allows for the path; Object is the id of the
 // bytes as `git add` would store them, with line ends normalised. tree is the
 // id that `git add -A` and `git write-tree` would give the folder, of the files
 // that keep lets through. Clean filters are not run.
-func (r *Repo) WorkFiles(dir string, limit int64, keep Keep) (files []vault.File, tree Hash, err error) {
+func (r *Repo) WorkFiles(dir string, limit Limit, keep Keep) (files []vault.File, tree Hash, err error) {
 	if r.Bare() {
 		return nil, "", fmt.Errorf("%s is a bare repository and has no work tree: %w", r.gitDir, ErrNotFound)
 	}
@@ -42,7 +47,7 @@ func (r *Repo) WorkFiles(dir string, limit int64, keep Keep) (files []vault.File
 // Folder lists a folder without Git by the same rules: its .gitignore and
 // .gitattributes files count, nothing outside of it does. tree is the id that
 // the folder would have as the root of a new repository.
-func Folder(dir string, limit int64, keep Keep) (files []vault.File, tree Hash, err error) {
+func Folder(dir string, limit Limit, keep Keep) (files []vault.File, tree Hash, err error) {
 	base, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, "", err

@@ -17,7 +17,7 @@ import (
 // wantTree compares WorkFiles with what git add -A would make of the folder.
 func wantTree(t *testing.T, dir, folder string) []vault.File {
 	t.Helper()
-	files, tree, err := open(t, dir).WorkFiles(folder, 1<<20, nil)
+	files, tree, err := open(t, dir).WorkFiles(folder, upTo(1<<20), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,17 +154,17 @@ func TestWorkFilesLimitsAndKeeps(t *testing.T) {
 	dir := newRepo(t, start)
 	write(t, dir, "v/big.md", strings.Repeat("0123456789", 10))
 	r := open(t, dir)
-	files, _, err := r.WorkFiles("v", 50, func(path string, isDir bool) bool { return path == "big.md" || isDir && path == "deep" })
+	files, _, err := r.WorkFiles("v", upTo(50), func(path string, isDir bool) bool { return path == "big.md" || isDir && path == "deep" })
 	if err != nil || paths(files) != "big.md" {
 		t.Fatalf("%s, %v", paths(files), err)
 	}
 	if f := files[0]; f.Data != nil || f.Size != 100 || f.Object != runGit(t, dir, "hash-object", "v/big.md") {
 		t.Errorf("big.md: %d bytes, size %d, %s", len(f.Data), f.Size, f.Object)
 	}
-	_, _, err = r.WorkFiles("none", 50, nil)
+	_, _, err = r.WorkFiles("none", upTo(50), nil)
 	wantErr(t, err, ErrNotFound, "none")
 	os.Symlink("v", filepath.Join(dir, "w"))
-	_, _, err = r.WorkFiles("w", 50, nil)
+	_, _, err = r.WorkFiles("w", upTo(50), nil)
 	wantErr(t, err, ErrNotFound)
 }
 
@@ -179,7 +179,7 @@ func TestFolderIsANewRepository(t *testing.T) {
 	write(t, dir, "v/.gitignore", "/b.md\n")
 	write(t, dir, "x.log", "x\n")
 	write(t, dir, "v/crlf.md", "a\r\n")
-	files, tree, err := Folder(dir, 1<<20, nil)
+	files, tree, err := Folder(dir, upTo(1<<20), nil)
 	if err != nil || strings.Contains(paths(files), "x.log") || strings.Contains(paths(files), "v/b.md") {
 		t.Fatalf("%s, %v", paths(files), err)
 	}
@@ -189,3 +189,6 @@ func TestFolderIsANewRepository(t *testing.T) {
 		t.Errorf("tree %s, git makes %s", tree, want)
 	}
 }
+
+// upTo is one limit for all files.
+func upTo(bytes int64) Limit { return func(string) int64 { return bytes } }
