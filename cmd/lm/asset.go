@@ -315,7 +315,7 @@ func (c *command) registerCommand() *cli.Command {
 		Name: "register", Usage: "add an asset: one file, one receipt, one commit",
 		Flags: append(changeFlags(),
 			&cli.StringFlag{Name: "id", Usage: "else one made of the name"},
-			&cli.StringFlag{Name: "input-json", Usage: "keys as JSON: a `FILE`, - or the object itself; flags win over it"},
+			&cli.StringFlag{Name: "input-json", Aliases: []string{"patch-json"}, Usage: "keys as JSON: a `FILE`, - or the object itself; flags win over it"},
 		),
 		Action: func(ctx *cli.Context) error {
 			if err := arguments(ctx); err != nil {
@@ -336,11 +336,22 @@ func (c *command) governCommand() *cli.Command {
 	return &cli.Command{
 		Name: "govern", Usage: "change an asset's state, keys or content, with a receipt, in one commit", ArgsUsage: "ID",
 		Flags: append(changeFlags(),
-			&cli.StringFlag{Name: "patch-json", Usage: "keys as a JSON merge patch: a `FILE`, - or the object itself; flags win over it"},
+			&cli.StringFlag{Name: "id", Usage: "the asset, if no argument names it"},
+			&cli.StringFlag{Name: "patch-json", Aliases: []string{"input-json"}, Usage: "keys as a JSON merge patch: a `FILE`, - or the object itself; flags win over it"},
 			&cli.IntFlag{Name: "expect-version", DefaultText: "any", Usage: "exit 5 unless the asset has version `N`"},
 		),
 		Action: func(ctx *cli.Context) error {
-			if err := arguments(ctx, "ID"); err != nil {
+			id := ctx.Args().First()
+			switch flag := ctx.String("id"); {
+			case id == "":
+				id = flag
+			case flag != "" && flag != id:
+				return fmt.Errorf("%w: the argument names %s and --id %s", workspace.ErrUsage, id, flag)
+			}
+			if id == "" {
+				return arguments(ctx, "ID")
+			}
+			if err := arguments(ctx, "[ID]"); err != nil {
 				return err
 			}
 			change, err := c.change(ctx, "patch-json")
@@ -351,7 +362,7 @@ func (c *command) governCommand() *cli.Command {
 				return fmt.Errorf("%w: --expect-version is a version, 1 or more", workspace.ErrUsage)
 			}
 			return answered(c, ctx, func(v *workspace.Vault) (*workspace.Written, error) {
-				return v.Govern(ctx.Context, vault.ID(ctx.Args().First()), change)
+				return v.Govern(ctx.Context, vault.ID(id), change)
 			}, c.printWritten)
 		},
 	}
