@@ -35,9 +35,9 @@ demo: build
 	@echo "\$$ lm loadout \"$(QUESTION)\" --agent reviewer --explain" && echo
 	@$(LM) -C examples/vault loadout "$(QUESTION)" --agent reviewer --explain
 
-# bench measures lm beside git in one run; see docs/bench.md.
+# bench measures lm beside git in one run (docs/bench.md); make bench BENCH="-n 10000" says how.
 bench:
-	@$(GO) run ./internal/bench
+	@$(GO) run ./internal/bench $(BENCH)
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')

@@ -43,18 +43,22 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 	if json.Unmarshal(base.Vault(), &h) != nil || key(Snapshot{Tree: h.Tree}) != baseKey {
 		return none, false
 	}
+	counter := later(h.Config.Defaults.Tokenizer)
 	changed, err := v.Repo.Changes(h.Tree, at.Tree, vault.Relevant)
 	if err != nil || slices.Contains(changed, vault.ConfigFile) {
 		return none, false
 	}
-	counter := later(h.Config.Defaults.Tokenizer)
+	config, err := v.Repo.File(at.Commit, v.inRepo(vault.ConfigFile), maxConfig)
+	if err != nil {
+		return none, false
+	}
 	part := parted(base.Facts(), changed)
 	var s *vault.Snapshot
 	for {
 		if len(part.at) > 100+len(base.Facts())/50 {
 			return none, false // reading all at once is faster
 		}
-		files, err := v.filesAt(at.Commit, only(part.paths()...))
+		files, err := v.Repo.Some(at.Commit, v.Prefix, part.paths(), loadLimit(config.Data))
 		if err != nil {
 			return none, false
 		}
@@ -189,12 +193,14 @@ func (p *part) has(file string) bool {
 	}
 }
 
-// paths are all paths of the part, with vault.yaml, which every reading needs.
+// paths are all paths of the part, none below another, with vault.yaml, which
+// every reading needs.
 func (p *part) paths() []string {
 	out := []string{vault.ConfigFile}
 	for at := range p.at {
-		out = append(out, at)
+		if !p.has(path.Dir(at)) {
+			out = append(out, at)
+		}
 	}
-	slices.Sort(out)
 	return out
 }

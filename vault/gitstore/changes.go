@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
+
+	"longmemory.dev/lm/vault"
 )
 
 // Changes lists the files that two trees hold differently or that only one of
@@ -16,6 +19,71 @@ func (r *Repo) Changes(from, to Hash, keep Keep) ([]string, error) {
 	err := r.differ(entry{mode: modeTree, id: from}, entry{mode: modeTree, id: to}, "", keep, &changed)
 	slices.Sort(changed)
 	return slices.Compact(changed), err
+}
+
+// Some lists the files at some paths below a folder at a commit and, where one
+// is a folder, all below it, as Files does. It looks at no others, which makes
+// it cheap in a great vault. A path where nothing lies gives nothing; none may
+// lie below another.
+func (r *Repo) Some(commit Hash, dir string, paths []string, limit int64) ([]vault.File, error) {
+	top, err := r.Subtree(commit, dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []vault.File
+	for _, at := range paths {
+		e, err := r.at(top, at)
+		if err != nil {
+			return nil, err
+		}
+		add := func(f vault.File) error {
+			err := r.load(&f, path.Join(cleanDir(dir), f.Path), limit)
+			files = append(files, f)
+			return err
+		}
+		switch e.mode {
+		case "":
+		case modeTree:
+			err = r.walkTree(e.id, at, nil, add)
+		default:
+			err = add(vault.File{Path: at, Kind: e.mode.kind(), Object: string(e.id)})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(files, func(a, b vault.File) int { return strings.Compare(a.Path, b.Path) })
+	return files, nil
+}
+
+// at finds what lies at a path below a tree as entryAt does, without a look at
+// all that lies beside it.
+func (r *Repo) at(top Hash, file string) (entry, error) {
+	e := entry{mode: modeTree, id: top}
+	for name := range strings.SplitSeq(file, "/") {
+		if e.mode != modeTree {
+			return entry{}, nil
+		}
+		data, err := r.treeData(e.id, path.Dir(file))
+		if err != nil {
+			return entry{}, err
+		}
+		e = entry{}
+		for size := 0; len(data) > 0 && e.mode == ""; data = data[size:] {
+			size = entrySize(data)
+			if !bytes.HasSuffix(data[:max(size-idSize-1, 0)], []byte(" "+name)) {
+				continue
+			}
+			found, err := parseTree(data[:size])
+			if err != nil {
+				return entry{}, fmt.Errorf("folder %s: a tree %w", orRoot(path.Dir(file)), err)
+			}
+			if found[0].name == name {
+				e = found[0]
+			}
+		}
+	}
+	return e, nil
 }
 
 // differ adds what differs between what lies at one path in both trees, either
