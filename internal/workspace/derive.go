@@ -74,9 +74,11 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 	if err != nil {
 		return none, false
 	}
-	count, err := counter()
-	if err != nil {
-		return none, false
+	var count *render.Counter
+	if slices.ContainsFunc(s.Assets, func(a *vault.Asset) bool { return a.Approved() }) { // only these have text
+		if count, err = counter(); err != nil {
+			return none, false
+		}
 	}
 	c := index.Contents{Vault: data, Problems: s.Problems, Documents: documents(s, count)}
 	c.Documents = slices.Grow(c.Documents, len(base.Facts()))
