@@ -90,7 +90,7 @@ var (
 
 type lockedError struct{}
 
-func (lockedError) Error() string        { return "locked" }
+func (lockedError) Error() string        { return "conflict: locked" }
 func (lockedError) Is(target error) bool { return target == ErrConflict }
 
 // Repo is one work tree (or bare repository) with its Git directory. Its
