@@ -43,6 +43,7 @@ var keepers = []struct {
 	{regexp.MustCompile(`^github\.com/(blevesearch|RoaringBitmap)/`), []string{"index"}, "one place knows how text is searched"},
 	{regexp.MustCompile(`^gopkg\.in/yaml`), []string{"vault"}, "one place knows how files are written"},
 	{regexp.MustCompile(`^github\.com/urfave/cli|^github\.com/jedib0t/`), []string{"cmd/lm"}, "flags and tables are the command's"},
+	{regexp.MustCompile(`^github\.com/aymanbagabas/`), []string{"internal/workspace"}, "one place compares versions"},
 	{regexp.MustCompile(`tokenizer`), []string{"internal/render"}, "tokens are counted where text is made"},
 }
 

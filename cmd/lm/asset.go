@@ -18,7 +18,8 @@ import (
 func (c *command) assetCommand() *cli.Command {
 	return &cli.Command{
 		Name: "asset", Usage: "look at assets, add them and govern them",
-		Subcommands: []*cli.Command{c.listCommand(), c.showCommand(), c.registerCommand(), c.governCommand(), c.explainCommand(), c.loadoutCommand()},
+		Subcommands: []*cli.Command{c.listCommand(), c.showCommand(), c.registerCommand(), c.governCommand(), c.explainCommand(), c.loadoutCommand(),
+			c.historyCommand(), c.diffCommand(), c.editCommand(), c.revertCommand()},
 	}
 }
 
@@ -89,7 +90,7 @@ func reference(arg string) (vault.ID, int, error) {
 
 func (c *command) showCommand() *cli.Command {
 	return &cli.Command{
-		Name: "show", Usage: "show one asset: its keys, its content, its receipts", ArgsUsage: "ID",
+		Name: "show", Usage: "show one asset: its keys, its content, its receipts", ArgsUsage: "ID[@VERSION]",
 		Flags: append(append(subjectFlags(), revisionFlags()...),
 			&cli.BoolFlag{Name: "approved", Usage: "as loadouts see it: at the trusted revision, and only if it is approved there"},
 		),

@@ -112,7 +112,8 @@ type Act struct {
 	At      string        `json:"at"`
 }
 
-// Show shows one asset. version 0 is the current one. An asset that may not be
+// Show shows one asset. version 0 is the current one, another the last commit
+// that says so, with its receipts as of then. An asset that may not be
 // read is not found. With approved it is the one that a loadout speaks of: at
 // the trusted revision, and not found unless it counts as approved there.
 func (v *Vault) Show(id vault.ID, version int, s Subject, r Revision, approved bool) (*Shown, error) {
@@ -139,11 +140,28 @@ func (v *Vault) Show(id vault.ID, version int, s Subject, r Revision, approved b
 	if approved && !a.Approved() {
 		return nil, fmt.Errorf("%w: %s is not approved at %s; run: lm asset explain %s", ErrNotFound, id, at.Ref, id)
 	}
-	if version != 0 && version != a.Version {
-		return nil, fmt.Errorf("%w: %s has version %d at %s; name a commit with --rev to see version %d", ErrNotFound, id, a.Version, at.Ref, version)
+	if version == 0 || version == a.Version {
+		return one.shown(at.Snapshot)
 	}
-	out := &Shown{Row: row(&a.Facts), Snapshot: at.Snapshot, Keys: map[string]any{}, Body: a.Body(), Resources: []string{}, Receipts: []Act{}}
-	for _, f := range one.files {
+	if approved {
+		return nil, fmt.Errorf("%w: the approved version of %s at %s is %d", ErrNotFound, id, at.Ref, a.Version)
+	}
+	p, err := v.past(at.Commit, id)
+	if err != nil {
+		return nil, err
+	}
+	old, err := p.version(version, who)
+	if err != nil {
+		return nil, err
+	}
+	return old.shown(old.Snapshot)
+}
+
+// shown is the asset for people and programs.
+func (s *single) shown(at Snapshot) (*Shown, error) {
+	a, err := s.asset, error(nil)
+	out := &Shown{Row: row(&a.Facts), Snapshot: at, Keys: map[string]any{}, Body: a.Body(), Resources: []string{}, Receipts: []Act{}}
+	for _, f := range s.files {
 		if f.Path == a.KeyFile() {
 			if out.Keys, err = vault.Keys(f.Data, a.Layout == vault.LayoutMarkdown); err != nil {
 				return nil, err
@@ -153,7 +171,7 @@ func (v *Vault) Show(id vault.ID, version int, s Subject, r Revision, approved b
 	for _, f := range a.Resources() {
 		out.Resources = append(out.Resources, f.Path)
 	}
-	for _, r := range one.snapshot.Chain(id) {
+	for _, r := range s.snapshot.Chain(s.id) {
 		out.Receipts = append(out.Receipts, Act{Seq: r.Seq, Kind: r.Kind, Version: r.Version, From: r.From, To: r.To, Actor: r.Actor, Reason: r.Reason, At: vault.FormatTime(r.At)})
 	}
 	return out, nil

@@ -59,8 +59,11 @@ func (v *Vault) session() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{v: v, head: head, now: v.env.Now().UTC().Truncate(time.Second)}, nil
+	return &session{v: v, head: head, now: v.clock()}, nil
 }
+
+// clock is the time in UTC, in whole seconds as files have it.
+func (v *Vault) clock() time.Time { return v.env.Now().UTC().Truncate(time.Second) }
 
 // folders are where new assets go (design.md §4).
 var folders = map[vault.Type]string{
@@ -195,64 +198,16 @@ func (v *Vault) Govern(ctx context.Context, id vault.ID, c Change) (*Written, er
 	if err != nil {
 		return nil, err
 	}
-	one, err := v.one(s.head, id)
+	one, chain, err := s.open(id, c.ExpectVersion)
 	if err != nil {
 		return nil, err
 	}
-	config, before := one.config(), one.asset
-	if s.writer, err = v.actor(config); err != nil {
-		return nil, err
-	}
-	if err := one.readable(s.writer.Who, s.head.Ref); err != nil {
-		return nil, err
-	}
-	if c.ExpectVersion != 0 && c.ExpectVersion != before.Version {
-		return nil, fmt.Errorf("%w: %s has version %d, not %d; look at it again", ErrConflict, id, before.Version, c.ExpectVersion)
-	}
-	chain := one.snapshot.Chain(id)
-	if err := chain.Check(config.Project, "asset/"+string(id)); err != nil {
-		return nil, err
-	}
-	e := &edited{files: one.files, before: before, config: config}
+	e := &edited{files: one.files, before: one.asset, config: one.config()}
 	asked, err := e.apply(c)
 	if err != nil {
 		return nil, err
 	}
-	after := e.after
-	last := chain.Last()
-	fresh := last == nil || last.Digest != after.Digest
-	from := governance.State(before.Status, before.Digest, chain)
-	to := asked
-	if to == "" {
-		if to = from; fresh && from == vault.StatusApproved {
-			to = vault.StatusCandidate
-		}
-	}
-	// A file whose status somebody changed by hand may be brought back to what
-	// its receipts say.
-	restores := to == from && before.Status != from
-	if err := governance.Transition(from, to, fresh); err != nil && !restores {
-		return nil, fmt.Errorf("%s: %w", id, err)
-	}
-	what := changed(before, after)
-	authors, err := s.authors(config, before, last, len(what) > 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := governance.MayGovern(config, &before.Facts, s.writer.Actor, governance.Act{To: to, Changed: what, Authors: authors, Reason: c.Reason}); err != nil {
-		return nil, err
-	}
-	if err := e.settle(to, governance.NextVersion(before.Version, after.Digest, chain)); err != nil {
-		return nil, err
-	}
-	object, err := e.object()
-	if err != nil {
-		return nil, err
-	}
-	return s.write(ctx, config, act{
-		kind: vault.ReceiptGoverned, verb: "Govern", before: before, after: e.after, from: from, last: last, authors: authors,
-		reason: c.Reason, dryRun: c.DryRun, files: e.written, object: object, content: e.written[e.after.KeyFile()], changed: what,
-	})
+	return s.settle(ctx, e, chain, wanted{verb: "Govern", status: asked, change: c})
 }
 
 // authors says who wrote the version at hand (format.md §4): authors and
@@ -350,6 +305,7 @@ type act struct {
 	object        gitstore.Hash
 	content       []byte
 	changed       []string
+	executable    []string // files, relative to the vault, that get the executable bit if they are new
 }
 
 // write commits an act with its receipt.
@@ -387,8 +343,12 @@ func (s *session) write(ctx context.Context, config *vault.Config, a act) (*Writ
 	for p, data := range a.files {
 		files[s.v.inRepo(p)] = data
 	}
+	var executable []string
+	for _, p := range a.executable {
+		executable = append(executable, s.v.inRepo(p))
+	}
 	commit, err := s.v.Repo.Commit(ctx, gitstore.Change{
-		Expect: s.head.Commit, Files: files, Message: message(a, r), Name: s.writer.name, Email: s.writer.email, When: s.now,
+		Expect: s.head.Commit, Files: files, Executable: executable, Message: message(a, r), Name: s.writer.name, Email: s.writer.email, When: s.now,
 		Reads: []string{s.v.inRepo(a.after.Path), s.v.inRepo(path.Dir(receipt.Path)), s.v.inRepo(vault.ConfigFile)},
 	})
 	if err != nil {

@@ -28,6 +28,8 @@ type Change struct {
 	// repository's root; nil removes the file. They are stored as `git add`
 	// would store them, with line ends normalised, and keep the executable bit.
 	Files map[string][]byte
+	// Executable are those of Files that get the executable bit if they are new.
+	Executable []string
 	// Message is the commit message.
 	Message string
 	// Name and Email are those of author and committer; Email is required.

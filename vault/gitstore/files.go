@@ -148,3 +148,37 @@ func (r *Repo) TrackedVaults(commit Hash, depth int) ([]string, error) {
 	slices.Sort(found)
 	return found, nil
 }
+
+// Object reads what an object id stands for: a file, as one file without a path, or
+// a folder, as Files lists it. A receipt names what it governed so (format.md
+// §4). ErrNotFound if the clone does not have it.
+func (r *Repo) Object(id Hash, limit int64) ([]vault.File, error) {
+	if !isHash(string(id)) {
+		return nil, fmt.Errorf("%q is no object id of %s: %w", id, r.where(), ErrNotFound)
+	}
+	kind, size, data, err := r.objects.read(id, limit)
+	switch {
+	case errors.Is(err, errMissing):
+		return nil, fmt.Errorf("there is no object %s in %s: %w", id, r.where(), ErrNotFound)
+	case err != nil:
+		return nil, err
+	case kind == plumbing.BlobObject:
+		return []vault.File{{Size: size, Data: data, Object: string(id)}}, nil
+	case kind != plumbing.TreeObject:
+		return nil, fmt.Errorf("object %s is a %s: %w", id, kind, ErrNotFound)
+	}
+	var files []vault.File
+	if err := r.walkTree(id, "", nil, func(f vault.File) error {
+		files = append(files, f)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for i := range files {
+		if err := r.load(&files[i], files[i].Path, limit); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(files, func(a, b vault.File) int { return strings.Compare(a.Path, b.Path) })
+	return files, nil
+}

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"fmt"
+	"slices"
 )
 
 // touch works out what becomes of one file.
@@ -34,7 +35,9 @@ func (w *writer) touch(root Hash, file string, data []byte) (touched, error) {
 		return committed
 	})
 	if t.new = (entry{mode: old.mode, id: BlobID(t.data)}); old.mode == "" {
-		t.new.mode = modeFile
+		if t.new.mode = modeFile; slices.Contains(w.c.Executable, file) {
+			t.new.mode = modeExecutable
+		}
 	}
 	return t, err
 }
