@@ -31,6 +31,7 @@ func TestFaultsSayWhereAndWhatToDo(t *testing.T) {
 		{"unknown key of a payload", with("payload: {page: []}"), "8:11", "payload.page", "pages"},
 		{"duplicate key", with("name: Other"), "8:1", "stands twice, first on line 5", "keep one"},
 		{"no closing fence", strings.Replace(valid, "---\nBody", "Body", 1), "1:1", "no closing fence", "---"},
+		{"a blank after the fence", swap("alice\n---\n", "alice\n--- \n"), "8:4", "a blank after the fence", "alone"},
 		{"no front matter", "Hello\n", "1:1", "no front matter", "---"},
 		{"tab", swap("name: A note", "payload:\n\tsummary: x\nname: A note"), "6:1", "a tab in the indentation", "spaces"},
 		{"not UTF-8", swap("A note", "A n\xffote"), "5:10", "not UTF-8", "UTF-8"},

@@ -79,13 +79,25 @@ func frontMatter(path string, data []byte, found *findings) (*document, []byte) 
 	case ok:
 		d.parse(front)
 	case bytes.HasPrefix(bytes.TrimPrefix(data, byteOrder), fence):
-		d.add(Problem{Severity: Error, Path: path, Line: 1, Column: 1,
-			Message: "the front matter has no closing fence", Mend: "end it with a line that is --- alone"})
+		d.unfenced(data)
 	default:
 		d.add(Problem{Severity: Error, Path: path, Line: 1, Column: 1,
 			Message: "there is no front matter", Mend: "begin the file with a line that is --- alone, the keys, and another such line"})
 	}
 	return d, body
+}
+
+// unfenced says why front matter does not end: for want of a fence, or for a
+// blank behind one, which nobody sees.
+func (d *document) unfenced(data []byte) {
+	for i, line := range strings.Split(string(bytes.TrimPrefix(data, byteOrder)), "\n") {
+		if line = strings.TrimSuffix(line, "\r"); line != "---" && strings.TrimRight(line, " \t") == "---" {
+			d.add(Problem{Severity: Error, Path: d.path, Line: i + 1, Column: 4, Message: "a blank after the fence", Mend: "remove it, so that --- stands alone"})
+			return
+		}
+	}
+	d.add(Problem{Severity: Error, Path: d.path, Line: 1, Column: 1,
+		Message: "the front matter has no closing fence", Mend: "end it with a line that is --- alone"})
 }
 
 // plainYAML reads a file that is YAML as a whole.
