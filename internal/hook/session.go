@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/google/renameio/v2"
-
 	"longmemory.dev/lm/internal/workspace"
 	"longmemory.dev/lm/vault"
 )
@@ -76,7 +74,7 @@ func (s *session) save() error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(s.file, data, 0o600); err != nil {
+	if err := workspace.WriteFile(s.file, data, 0o600); err != nil {
 		return err
 	}
 	workspace.Prune(dir, keptSessions)

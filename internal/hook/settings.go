@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/tailscale/hujson"
+
+	"longmemory.dev/lm/internal/workspace"
 )
 
 // Scopes are where a hook can be installed: for everyone who works in the
@@ -156,7 +157,7 @@ func edit(file, host, command string, change func(*hujson.Object, *Installed) er
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return nil, err
 	}
-	return out, renameio.WriteFile(file, packed, mode)
+	return out, workspace.WriteFile(file, packed, mode)
 }
 
 // readSettings reads the file; one that is not there is an empty object.

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
 	"longmemory.dev/lm/vault"
 	"longmemory.dev/lm/vault/gitstore"
 )
@@ -84,7 +82,7 @@ func writeFact(file string, f fact) {
 		return
 	}
 	line := string(f.tree) + " " + f.trusted
-	_ = renameio.WriteFile(file, []byte(line+"\n"+checksum(line)+"\n"), 0o600)
+	_ = WriteFile(file, []byte(line+"\n"+checksum(line)+"\n"), 0o600)
 }
 
 func checksum(line string) string {
