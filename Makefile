@@ -51,7 +51,7 @@ lint:
 check: lint build
 	$(GO) mod tidy -diff
 	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v "$$($(GO) env CC)" >/dev/null; then \
-		echo "$(GO) test -race ./..." && $(GO) test -race ./...; \
+		echo "$(GO) test -race -timeout 20m ./..." && $(GO) test -race -timeout 20m ./...; \
 	else \
 		echo "no cgo here: the tests run without the race detector" && $(GO) test ./...; \
 	fi

@@ -26,6 +26,10 @@ type Snapshot struct {
 	Receipts map[string]Chain
 	// Problems are all that is wrong or odd, sorted.
 	Problems []Problem
+	// Loadouts are the valid saved loadouts, sorted by name, and LoadoutProblems
+	// what is wrong with the others. They are no assets: no index holds them.
+	Loadouts        []*LoadoutTest
+	LoadoutProblems []Problem
 }
 
 // RulesVersion names the rules by which Read decides what is valid and what is
@@ -39,7 +43,7 @@ const RulesVersion = "1"
 func Relevant(p string, folder bool) bool {
 	top, _, below := strings.Cut(p, "/")
 	switch top {
-	case "assets", "receipts":
+	case "assets", "receipts", LoadoutFolder:
 		return below || folder
 	case ConfigFile:
 		return !below && !folder
@@ -105,6 +109,7 @@ func Read(files []File) (*Snapshot, error) {
 		s.standing(&found)
 	}
 	s.Problems = found.list()
+	s.Loadouts, s.LoadoutProblems = ReadLoadouts(files)
 	return s, configErr
 }
 

@@ -56,7 +56,7 @@ func (v *Vault) Validate(r Revision, paths []string) (*Validation, error) {
 		return nil, err
 	}
 	out.Assets = len(s.Assets)
-	all := append(s.Problems, blind(s)...)
+	all := append(append(s.Problems, s.LoadoutProblems...), blind(s)...)
 	vault.SortProblems(all)
 	wanted, err := v.wanted(paths)
 	if err != nil {
