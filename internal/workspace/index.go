@@ -103,6 +103,16 @@ func (v *Vault) open(ctx context.Context, at loaded) (*opened, error) {
 	return with(x, at.Snapshot)
 }
 
+// discard drops all indexes: those that derive from one another share files, so
+// what is damaged in one may be in all.
+func (v *Vault) discard() {
+	for _, root := range v.roots() {
+		for _, k := range index.Newest(root) {
+			_ = index.Discard(root, k)
+		}
+	}
+}
+
 // current opens the index of a snapshot under a root, if it is current there.
 func (v *Vault) current(root string, at Snapshot) *opened {
 	x, status, _ := index.Open(root, key(at))
@@ -251,9 +261,7 @@ func (v *Vault) BuildIndex(ctx context.Context, r Revision) (IndexStatus, error)
 		return IndexStatus{}, err
 	}
 	if before, err := v.Index(r); err == nil && before.Status == string(index.Damaged) {
-		if err := index.Discard(before.Root, before.Key); err != nil {
-			return IndexStatus{}, err
-		}
+		v.discard()
 	}
 	x, err := v.open(ctx, at)
 	if err != nil {

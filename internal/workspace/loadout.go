@@ -165,9 +165,7 @@ func (v *Vault) answer(ctx context.Context, ask Ask, make func(*opened, governan
 		if !first || !errors.Is(err, index.ErrDamaged) {
 			return err
 		}
-		for _, root := range v.roots() {
-			_ = index.Discard(root, key(x.Snapshot)) // what stays is found damaged again, and said
-		}
+		v.discard() // what stays is found damaged again, and said
 	}
 }
 

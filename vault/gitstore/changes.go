@@ -32,7 +32,7 @@ func (r *Repo) Some(commit Hash, dir string, paths []string, limit int64) ([]vau
 	}
 	var files []vault.File
 	for _, at := range paths {
-		e, err := r.at(top, at)
+		e, err := r.entryAt(top, at)
 		if err != nil {
 			return nil, err
 		}
@@ -54,36 +54,6 @@ func (r *Repo) Some(commit Hash, dir string, paths []string, limit int64) ([]vau
 	}
 	slices.SortFunc(files, func(a, b vault.File) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
-}
-
-// at finds what lies at a path below a tree as entryAt does, without a look at
-// all that lies beside it.
-func (r *Repo) at(top Hash, file string) (entry, error) {
-	e := entry{mode: modeTree, id: top}
-	for name := range strings.SplitSeq(file, "/") {
-		if e.mode != modeTree {
-			return entry{}, nil
-		}
-		data, err := r.treeData(e.id, path.Dir(file))
-		if err != nil {
-			return entry{}, err
-		}
-		e = entry{}
-		for size := 0; len(data) > 0 && e.mode == ""; data = data[size:] {
-			size = entrySize(data)
-			if !bytes.HasSuffix(data[:max(size-idSize-1, 0)], []byte(" "+name)) {
-				continue
-			}
-			found, err := parseTree(data[:size])
-			if err != nil {
-				return entry{}, fmt.Errorf("folder %s: a tree %w", orRoot(path.Dir(file)), err)
-			}
-			if found[0].name == name {
-				e = found[0]
-			}
-		}
-	}
-	return e, nil
 }
 
 // differ adds what differs between what lies at one path in both trees, either

@@ -219,17 +219,34 @@ func (r *Repo) entryAt(root Hash, file string) (entry, error) {
 		if at.mode != modeTree {
 			return entry{}, nil
 		}
-		entries, err := r.tree(at.id, path.Dir(file))
+		data, err := r.treeData(at.id, path.Dir(file))
 		if err != nil {
 			return entry{}, err
 		}
-		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
-		if i < 0 {
-			return entry{}, nil
+		if at, err = find(data, name); err != nil {
+			return entry{}, fmt.Errorf("folder %s: a tree %w", orRoot(path.Dir(file)), err)
 		}
-		at = entries[i]
 	}
 	return at, nil
+}
+
+// find finds a name in a tree object, and reads no other entry: a history is
+// looked through one folder of thousands after the other.
+func find(data []byte, name string) (entry, error) {
+	for size := 0; len(data) > 0; data = data[size:] {
+		size = entrySize(data)
+		if size > idSize && !bytes.HasSuffix(data[:size-idSize-1], []byte(" "+name)) {
+			continue
+		}
+		found, err := parseTree(data[:size])
+		if err != nil {
+			return entry{}, err
+		}
+		if found[0].name == name {
+			return found[0], nil
+		}
+	}
+	return entry{}, nil
 }
 
 // cleanDir brings a folder's path to its one form: slashes, no dots, "" for
