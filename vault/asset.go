@@ -289,7 +289,9 @@ func (p *assetParser) readKeys(d *document) {
 	a.Version, a.Status, a.Visibility = 1, StatusCandidate, VisibilityProject
 	a.Priority, a.Confidence, a.Source = defaultPriority, defaultConfidence, Source{Type: "manual"}
 	a.keys = map[string]any{}
-	p.newerFormat(d)
+	if p.newerFormat(d) {
+		return // what v1 requires says nothing of it
+	}
 
 	readers := map[string]keyReader{
 		"schema":      func(n *yaml.Node, f string) { d.text(n, f) },
@@ -365,7 +367,7 @@ func (p *assetParser) place(d *document, field string, n *yaml.Node) {
 
 // newerFormat says it first where the file is of a later lm: the rest of what
 // it would find is noise then.
-func (p *assetParser) newerFormat(d *document) {
+func (p *assetParser) newerFormat(d *document) bool {
 	for i := 0; i < len(d.root.Content); i += 2 {
 		if d.root.Content[i].Value != "schema" {
 			continue
@@ -374,10 +376,12 @@ func (p *assetParser) newerFormat(d *document) {
 		case schema.Value == AssetSchema || isNull(schema):
 		case strings.HasPrefix(schema.Value, "lm.asset/"):
 			d.at(schema, Error, "schema", "use an lm that knows it", "newer format %s; this lm reads %s", schema.Value, AssetSchema)
+			return true
 		default:
 			d.at(schema, Error, "schema", "write "+AssetSchema, "%q is no asset schema", schema.Value)
 		}
 	}
+	return false
 }
 
 func (p *assetParser) require(d *document, there map[string]*yaml.Node) {

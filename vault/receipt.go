@@ -251,6 +251,15 @@ func broken(path, format string, args ...any) error {
 		Message: "the chain of receipts counts for nothing: " + fmt.Sprintf(format, args...), Mend: receiptMend}
 }
 
+// next is the version of a content that is governed after this receipt: one more
+// if it is another.
+func (r *Receipt) next(digest Digest) int {
+	if digest == r.Digest {
+		return r.Version
+	}
+	return r.Version + 1
+}
+
 // Chain is the receipts of one subject in order.
 type Chain []*Receipt
 
@@ -264,8 +273,8 @@ func (c Chain) Last() *Receipt {
 
 // Check says why the chain counts for nothing, or nil: a gap, a receipt that
 // cannot be read, a wrong prev, another subject or project, an act that is none
-// of its kind of subject, a state that does not follow from the one before, or
-// an approval by an agent (format.md §4). The error is a Problem.
+// of its kind of subject, a state or a version that does not follow from the one
+// before, or an approval by an agent (format.md §4). The error is a Problem.
 func (c Chain) Check(project, subject string) error {
 	var prev Digest
 	last := &Receipt{To: StatusCandidate}
@@ -286,6 +295,8 @@ func (c Chain) Check(project, subject string) error {
 			return broken(p, "%s is no act on an asset", r.Kind)
 		case r.isAsset() && !r.follows(last, i == 0):
 			return broken(p, "it leads on from %q, and the asset was %s", r.From, last.To)
+		case r.isAsset() && i > 0 && r.Version != last.next(r.Digest):
+			return broken(p, "its version is %d, and this content is version %d", r.Version, last.next(r.Digest))
 		case r.isAsset() && r.To == StatusApproved && r.Actor.Kind() != KindUser:
 			return broken(p, "%s cannot approve; only a person can", r.Actor)
 		}

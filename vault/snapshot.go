@@ -35,7 +35,7 @@ type Snapshot struct {
 // RulesVersion names the rules by which Read decides what is valid and what is
 // receipted. It counts up with each change of them, so that no index outlives
 // the rules that it was built by.
-const RulesVersion = "1"
+const RulesVersion = "2"
 
 // Relevant says whether a path below a vault's folder can matter to a
 // Snapshot, so that a reader of a repository whose root is the vault leaves
@@ -299,6 +299,13 @@ func (s *Snapshot) standing(found *findings) {
 			a.Modified = last.At
 		}
 		a.Receipted = broken == nil && last != nil && last.To == a.Status && last.Digest == a.Digest
+		if broken == nil && last != nil && last.Digest == a.Digest && last.Version != a.Version {
+			line, column := a.Place("version")
+			found.add(Problem{Severity: Warning, Path: a.KeyFile(), Line: max(line, 1), Column: max(column, 1), Field: "version",
+				Message: fmt.Sprintf("it says %d, and receipt %04d says version %d of this very content, which counts", a.Version, last.Seq, last.Version),
+				Mend:    fmt.Sprintf("write version: %d", last.Version)})
+			a.Version = last.Version
+		}
 		line, column := a.Place("status")
 		switch {
 		case a.Receipted || broken != nil && a.Status != StatusApproved:

@@ -227,7 +227,7 @@ func (c *command) change(ctx *cli.Context, jsonFlag string) (workspace.Change, e
 // jsonInput reads one JSON object: a literal, a file, or - for standard input.
 func (c *command) jsonInput(value, flag string) (map[string]any, error) {
 	data := []byte(value)
-	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
+	if trimmed := strings.TrimSpace(value); !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") && !strings.HasPrefix(trimmed, `"`) {
 		var err error
 		if data, err = c.readFile(value, flag); err != nil {
 			return nil, err

@@ -202,7 +202,7 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 			rest = append(rest, args[i+1:]...)
 			i = len(args)
 		case len(arg) > 1 && arg[0] == '-':
-			name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+			name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 			options = append(options, arg)
 			_, isBool := known(name).(*cli.BoolFlag)
 			takesValue := known(name) != nil && !isBool || flags == nil && (name == "C" || name == "vault")
@@ -212,6 +212,10 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 				}
 				i++
 				options = append(options, args[i])
+				value = args[i]
+			}
+			if name == "rev" && value == "" && (hasValue || takesValue) {
+				return nil, fmt.Errorf("%w: --rev is empty; leave it out to read what is read by itself", workspace.ErrUsage)
 			}
 		case find(commands, arg) != nil && len(rest) == 0:
 			cmd := find(commands, arg)

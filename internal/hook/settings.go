@@ -190,6 +190,10 @@ func name(m hujson.ObjectMember) string {
 // child is the value of a key, made if it is not there.
 func child[T hujson.ValueTrimmed](o *hujson.Object, key, indent string, fresh func() hujson.ValueTrimmed) (T, error) {
 	var none T
+	twice := func(m hujson.ObjectMember) bool { return name(m) == key }
+	if i := slices.IndexFunc(o.Members, twice); i >= 0 && slices.ContainsFunc(o.Members[i+1:], twice) {
+		return none, fmt.Errorf("%q stands there twice, and hosts read one of the two", key)
+	}
 	for i := range o.Members {
 		if name(o.Members[i]) == key {
 			value, ok := o.Members[i].Value.Value.(T)

@@ -88,7 +88,7 @@ func TestInstallInNoFile(t *testing.T) {
 }
 
 func TestSettingsThatAreNotTouched(t *testing.T) {
-	for name, text := range map[string]string{"no JSON": `{"a":`, "no object": `[]`, "hooks of another kind": `{"hooks": []}`, "an event of another kind": `{"hooks": {"SessionStart": {}}}`} {
+	for name, text := range map[string]string{"no JSON": `{"a":`, "no object": `[]`, "hooks of another kind": `{"hooks": []}`, "hooks twice": `{"hooks": {}, "hooks": {}}`, "an event of another kind": `{"hooks": {"SessionStart": {}}}`} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "settings.json")
 			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {

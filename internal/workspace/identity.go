@@ -24,17 +24,22 @@ type Subject struct {
 
 // bound is the identity that the surroundings fix: LM_IDENTITY, LM_AGENT.
 func (v *Vault) bound() (vault.Subject, error) {
+	var identity, agent vault.Subject
+	var err error
 	if value := v.env.Getenv("LM_IDENTITY"); value != "" {
-		s, err := vault.ParseSubject(value, "", vault.KindUser, vault.KindAgent)
-		if err != nil || s.ID() == "*" {
+		if identity, err = vault.ParseSubject(value, "", vault.KindUser, vault.KindAgent); err != nil || identity.ID() == "*" {
 			return "", fmt.Errorf("%w: LM_IDENTITY is %q; write user:<id> or agent:<id>", ErrUsage, value)
 		}
-		return s, nil
 	}
 	if value := v.env.Getenv("LM_AGENT"); value != "" {
-		return vault.Subject(vault.KindAgent + ":" + strings.TrimPrefix(value, vault.KindAgent+":")), nil
+		if agent, err = vault.ParseSubject(value, vault.KindAgent, vault.KindAgent); err != nil || agent.ID() == "*" {
+			return "", fmt.Errorf("%w: LM_AGENT is %q; write the agent's id", ErrUsage, value)
+		}
 	}
-	return "", nil
+	if identity != "" && agent != "" && identity != agent {
+		return "", fmt.Errorf("%w: LM_IDENTITY says %s and LM_AGENT %s; unset one of them", ErrUsage, identity, agent)
+	}
+	return cmp.Or(identity, agent), nil
 }
 
 // who settles the subject of a request (design.md §3): what vault.yaml says of
@@ -52,6 +57,11 @@ func (v *Vault) who(config *vault.Config, s Subject) (governance.Who, error) {
 		User: strings.TrimPrefix(s.User, "user:"), Agent: strings.TrimPrefix(s.Agent, "agent:"),
 		Task: strings.TrimPrefix(s.Task, "task:"), Framework: strings.TrimPrefix(s.Framework, "framework:"),
 		Sole: len(config.People) == 0 && !s.NoUser,
+	}
+	for kind, id := range map[string]string{vault.KindUser: w.User, vault.KindAgent: w.Agent, vault.KindTask: w.Task, vault.KindFramework: w.Framework} {
+		if _, err := vault.ParseSubject(kind+":"+id, "", kind); id != "" && (err != nil || id == "*") {
+			return governance.Who{}, fmt.Errorf("%w: %q is no id of a %s", ErrUsage, id, kind)
+		}
 	}
 	if err := v.person(config, s, bound, &w); err != nil {
 		return governance.Who{}, err
@@ -165,9 +175,6 @@ func (v *Vault) actor(config *vault.Config) (writer, error) {
 		return writer{}, err
 	}
 	host := v.hostAgent()
-	if named := v.env.Getenv("LM_AGENT"); named != "" && host == "" {
-		host = vault.Subject(vault.KindAgent + ":" + strings.TrimPrefix(named, vault.KindAgent+":"))
-	}
 	w.person = vault.Subject("user:" + id)
 	if bound.Kind() == vault.KindUser {
 		if host != "" {
