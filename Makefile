@@ -56,3 +56,4 @@ check: lint build
 		echo "no cgo here: the tests run without the race detector" && $(GO) test ./...; \
 	fi
 	$(LM) -C examples/vault validate
+	$(LM) -C examples/vault test

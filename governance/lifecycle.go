@@ -62,7 +62,8 @@ func named(s vault.Status) string {
 
 // State is the state from which the next receipt leads on: what the chain says,
 // unless the file was sent back to draft or candidate with another content
-// (format.md §4). A file that claims a state nobody gave it is a candidate.
+// (format.md §4). A file that claims a state nobody gave it is a candidate, and
+// what was archived stays so.
 func State(status vault.Status, digest vault.Digest, chain vault.Chain) vault.Status {
 	waiting := status == vault.StatusDraft || status == vault.StatusCandidate
 	last := chain.Last()
@@ -71,7 +72,7 @@ func State(status vault.Status, digest vault.Digest, chain vault.Chain) vault.St
 		return status
 	case last == nil:
 		return vault.StatusCandidate
-	case waiting && digest != last.Digest:
+	case waiting && digest != last.Digest && last.To != vault.StatusArchived:
 		return status
 	}
 	return last.To

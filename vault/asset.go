@@ -41,11 +41,14 @@ var SourceTypes = []string{"manual", "conversation", "docs", "repository", "skil
 // so an Asset in hand is valid; it is not changed afterwards.
 type Asset struct {
 	Facts
-	Layout   Layout
-	Source   Source
-	Labels   []string
-	Payload  map[string]any
-	Metadata map[string]any
+	Layout Layout
+	// StatedVersion is the version that the file says. Version is the receipt's
+	// where a receipt names this very content.
+	StatedVersion int
+	Source        Source
+	Labels        []string
+	Payload       map[string]any
+	Metadata      map[string]any
 	// Warnings are what is odd about the asset and does not make it invalid.
 	Warnings []Problem
 
@@ -124,7 +127,7 @@ func ParseAsset(at string, files []File, config *Config) (*Asset, error) {
 	if err := found.err(); err != nil {
 		return nil, err
 	}
-	p.asset.Warnings = found.list()
+	p.asset.Warnings, p.asset.StatedVersion = found.list(), p.asset.Version
 	p.asset.Digest = digestOf(p.asset.Canonical())
 	return p.asset, nil
 }

@@ -230,6 +230,9 @@ func entries(d *document, n *yaml.Node, field string, each func(id string, value
 var (
 	personCapabilities = []string{"read", "propose", "review", "approve", "confirm", "handoff", "feedback"}
 	trustLevels        = []string{"adapter", "collaborator", "owner"}
+	onEdit             = []string{"last_approved", "withhold"}
+	signatureRules     = []string{"off", "required"}
+	risks              = []string{"low", "medium", "high"}
 )
 
 func words(d *document, n *yaml.Node, field string, known []string) []string {
@@ -332,9 +335,9 @@ func (c *Config) readPolicy(d *document, n *yaml.Node, field string) {
 		},
 		"distinct_approver": func(n *yaml.Node, f string) { p.DistinctApprover = d.boolean(n, f) },
 		"require_reason":    func(n *yaml.Node, f string) { p.RequireReason = d.boolean(n, f) },
-		"on_edit":           func(n *yaml.Node, f string) { p.OnEdit = oneOf(d, n, f, []string{"last_approved", "withhold"}) },
+		"on_edit":           func(n *yaml.Node, f string) { p.OnEdit = oneOf(d, n, f, onEdit) },
 		"signatures": func(n *yaml.Node, f string) {
-			if p.Signatures = oneOf(d, n, f, []string{"off", "required"}); p.Signatures == "required" {
+			if p.Signatures = oneOf(d, n, f, signatureRules); p.Signatures == "required" {
 				d.at(follow(n), Error, f, "use an lm that knows signatures, or write off", "this lm verifies no signatures, so nothing would count as approved")
 			}
 		},
@@ -358,7 +361,7 @@ func (c *Config) readPolicy(d *document, n *yaml.Node, field string) {
 			d.keys(n, f, map[string]keyReader{
 				"branch":        func(n *yaml.Node, f string) { m.Branch, _ = d.text(n, f) },
 				"kinds":         func(n *yaml.Node, f string) { m.Kinds = words(d, n, f, DefaultConfig().Policy.Memory.Kinds) },
-				"max_risk":      func(n *yaml.Node, f string) { m.MaxRisk = oneOf(d, n, f, []string{"low", "medium", "high"}) },
+				"max_risk":      func(n *yaml.Node, f string) { m.MaxRisk = oneOf(d, n, f, risks) },
 				"auto_confirm":  func(n *yaml.Node, f string) { m.AutoConfirm = d.boolean(n, f) },
 				"self_approval": func(n *yaml.Node, f string) { m.SelfApproval = d.boolean(n, f) },
 			})

@@ -143,7 +143,7 @@ func (r *Receipt) read(d *document) {
 		"signature":   text(&r.Signature),
 		"x-identity":  text(&r.Identity),
 	})
-	for _, key := range []string{"schema", "project", "subject", "kind", "seq", "from", "to", "digest", "actor", "at"} {
+	for _, key := range receiptRequired {
 		if there[key] == nil {
 			d.at(d.root, Error, key, receiptMend, "this key is required")
 		}
@@ -162,6 +162,8 @@ func (r *Receipt) read(d *document) {
 		r.hash = digestOf(string(canonicalJSON(written)))
 	}
 }
+
+var receiptRequired = []string{"schema", "project", "subject", "kind", "seq", "from", "to", "digest", "actor", "at"}
 
 func (r *Receipt) isAsset() bool { return strings.HasPrefix(r.Subject, "asset/") }
 

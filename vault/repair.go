@@ -3,11 +3,16 @@ package vault
 import (
 	"bytes"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
+
+// madeLF says that line ends were mended.
+const madeLF = "made CRLF line ends LF"
 
 // Repair mends what can be mended without a judgement: a byte order mark, CRLF
 // line ends, blanks behind a fence; and in keys that are no YAML, plain values
@@ -26,7 +31,7 @@ func Repair(data []byte, markdown bool) (out []byte, done []string) {
 	}
 	// A carriage return before a CRLF is text, and would become one of a CRLF.
 	if lf := toLF(out); len(lf) < len(out) && !bytes.Contains(lf, []byte("\r\n")) {
-		out, done = lf, append(done, "made CRLF line ends LF")
+		out, done = lf, append(done, madeLF)
 	}
 	if !markdown {
 		keys, more := repairKeys(string(out))
@@ -73,44 +78,96 @@ func repairFences(data []byte) ([]byte, bool) {
 	return data, false
 }
 
-// repairKeys mends keys that are no YAML. Where it cannot make them YAML it
-// leaves them alone.
+// repairKeys mends keys that are no YAML: it quotes values, and expands tabs
+// only where quoting does not do. Where it cannot make them YAML it leaves them
+// alone.
 func repairKeys(src string) (string, []string) {
 	if parses(src) {
 		return src, nil
 	}
-	var done []string
 	lines := strings.Split(src, "\n")
-	tabs := 0
-	for i, line := range lines {
-		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-		if strings.Contains(indent, "\t") && len(indent) < len(line) {
-			lines[i] = strings.ReplaceAll(indent, "\t", "  ") + line[len(indent):]
-			tabs++
-		}
+	if out, quoted := quoteAll(lines); out != "" {
+		return out, []string{fmt.Sprintf("quoted %d values with a colon", quoted)}
 	}
-	if tabs > 0 {
-		done = append(done, fmt.Sprintf("indented %d lines with spaces", tabs))
+	tabs, ok := expandTabs(lines)
+	if !ok {
+		return src, nil
 	}
-	quoted := 0
-	for range lines {
-		if parses(strings.Join(lines, "\n")) {
-			break
-		}
-		line, at := quotePlainColon(lines)
-		if at < 0 || quoted == mostMended {
-			return src, nil
-		}
-		lines[at] = line
-		quoted++
-	}
-	if quoted > 0 {
-		done = append(done, fmt.Sprintf("quoted %d values with a colon", quoted))
-	}
+	done := []string{fmt.Sprintf("indented %d lines with spaces", tabs)}
 	if out := strings.Join(lines, "\n"); parses(out) {
 		return out, done
 	}
+	if out, quoted := quoteAll(lines); out != "" {
+		return out, append(done, fmt.Sprintf("quoted %d values with a colon", quoted))
+	}
 	return src, nil
+}
+
+// quoteAll quotes plain values with ": " in them until the lines are YAML: ""
+// where that does not make them so, or where what it quoted lay inside of
+// another value.
+func quoteAll(lines []string) (out string, quoted int) {
+	lines = slices.Clone(lines)
+	at := map[int]bool{}
+	for range mostMended {
+		line, i := quotePlainColon(lines)
+		if i < 0 {
+			return "", 0
+		}
+		lines[i], at[i+1] = line, true
+		if out = strings.Join(lines, "\n"); !parses(out) {
+			continue
+		}
+		var doc yaml.Node
+		if yaml.Unmarshal([]byte(out), &doc) != nil || quotedLines(&doc, at) != len(at) {
+			return "", 0
+		}
+		return out, len(at)
+	}
+	return "", 0
+}
+
+// quotedLines counts the values in double quotes on the given lines.
+func quotedLines(n *yaml.Node, at map[int]bool) int {
+	count := 0
+	if n.Kind == yaml.ScalarNode && n.Style&yaml.DoubleQuotedStyle != 0 && at[n.Line] {
+		count++
+	}
+	for _, child := range n.Content {
+		count += quotedLines(child, at)
+	}
+	return count
+}
+
+var blockScalar = regexp.MustCompile(`(?:^|[:\s-])[|>][-+0-9]*\s*(?:#.*)?$`)
+
+// expandTabs makes each tab in the indentation two spaces. It does nothing where
+// a block scalar holds such a line: there a tab may be content.
+func expandTabs(lines []string) (tabs int, ok bool) {
+	block := -1
+	for i, line := range lines {
+		rest := strings.TrimLeft(line, " \t")
+		indent := line[:len(line)-len(rest)]
+		spaces := strings.ReplaceAll(indent, "\t", "  ")
+		switch {
+		case rest == "":
+			continue
+		case block >= 0 && len(spaces) > block:
+			if spaces != indent {
+				return 0, false
+			}
+			continue
+		}
+		block = -1
+		if blockScalar.MatchString(rest) {
+			block = len(spaces)
+		}
+		if spaces != indent {
+			lines[i] = spaces + rest
+			tabs++
+		}
+	}
+	return tabs, tabs > 0
 }
 
 func parses(src string) bool {

@@ -24,7 +24,7 @@ func (c *command) versionCommand() *cli.Command {
 			if ctx.Bool("json") {
 				return c.json(map[string]any{
 					"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-					"formats": []string{vault.ConfigSchema, vault.AssetSchema, vault.ReceiptSchema}, "index_format": index.Format, "analyzer": index.Analyzer,
+					"formats": []string{vault.ConfigSchema, vault.AssetSchema, vault.ReceiptSchema, vault.LoadoutSchema}, "index_format": index.Format, "analyzer": index.Analyzer,
 				})
 			}
 			c.say("lm %s %s %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"longmemory.dev/lm/vault"
 )
@@ -24,8 +25,8 @@ type Repaired struct {
 	Repairs []string `json:"repairs"`
 }
 
-// Format mends the Markdown and YAML files below assets/, and vault.yaml, as they
-// lie: only what vault.Repair mends without a judgement. Nothing is committed,
+// Format mends the files below assets/, and vault.yaml, as they lie: only what
+// vault.RepairFiles mends without a judgement. Nothing is committed,
 // no symlink is followed, and a file that somebody changes meanwhile is left to
 // them. paths, relative to where the call was made, keep those files and folders
 // only; check writes nothing.
@@ -45,26 +46,51 @@ func (v *Vault) Format(paths []string, check bool) (*Formatted, error) {
 	if err != nil {
 		return nil, err
 	}
+	var inside []vault.File
 	out := &Formatted{Check: check, Done: []Repaired{}}
 	for _, f := range at.files {
-		markdown := strings.HasSuffix(f.Path, ".md")
-		plain := f.Kind == vault.FileRegular || f.Kind == vault.FileExecutable
-		if !plain || f.Data == nil || strings.HasPrefix(f.Path, "receipts/") || !markdown && !strings.HasSuffix(f.Path, ".yaml") || !under(f.Path, wanted) {
-			continue
+		if f.Path == vault.ConfigFile || strings.HasPrefix(f.Path, "assets/") {
+			inside = append(inside, f)
+			if plain := f.Kind == vault.FileRegular || f.Kind == vault.FileExecutable; plain && under(f.Path, wanted) {
+				out.Files++
+			}
 		}
-		out.Files++
-		data, done := vault.Repair(f.Data, markdown)
-		if len(done) == 0 {
+	}
+	mended, err := vault.RepairFiles(inside, v.wantsLF())
+	if err != nil {
+		return nil, err
+	}
+	before := map[string]vault.File{}
+	for _, f := range inside {
+		before[f.Path] = f
+	}
+	for _, m := range mended {
+		if !under(m.Path, wanted) {
 			continue
 		}
 		if !check {
-			if err := v.rewrite(f, data); err != nil {
+			if err := v.rewrite(before[m.Path], m.Data); err != nil {
 				return nil, err
 			}
 		}
-		out.Done = append(out.Done, Repaired{Path: v.inRepo(f.Path), Repairs: done})
+		out.Done = append(out.Done, Repaired{Path: v.inRepo(m.Path), Repairs: m.Done})
 	}
 	return out, nil
+}
+
+// wantsLF says of a vault's files whether .gitattributes asks for LF line ends.
+func (v *Vault) wantsLF() func(file string) (bool, error) {
+	if v.Repo == nil {
+		return func(string) (bool, error) { return false, nil }
+	}
+	rules := sync.OnceValues(v.Repo.WantsLF)
+	return func(file string) (bool, error) {
+		wants, err := rules()
+		if err != nil {
+			return false, err
+		}
+		return wants(v.inRepo(file))
+	}
 }
 
 // rewrite replaces a file that still is what was read.

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"longmemory.dev/lm/internal/workspace"
+)
+
+func (c *command) verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "verify", Usage: "check every receipt and its history",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "rev", Usage: "the receipts at `REV` and its history, instead of HEAD's"},
+			formatFlag(),
+		},
+		Action: func(ctx *cli.Context) error {
+			if err := arguments(ctx); err != nil {
+				return err
+			}
+			format, err := problemFormat(ctx)
+			if err != nil {
+				return err
+			}
+			return c.inVault(ctx, func(v *workspace.Vault) error {
+				r, err := v.Verify(workspace.Revision{Rev: ctx.String("rev")})
+				if err != nil {
+					return err
+				}
+				errors := r.Errors()
+				err = c.report(format, "verify", "Receipts stay as they were written, and their acts were possible", r.Problems, r)
+				for _, what := range r.Unseen {
+					c.note("not seen: %s", plain(what))
+				}
+				if format == "text" || format == "github" {
+					c.note("%s in %s, %s, %s", count(r.Receipts, "receipt"), count(r.Chains, "chain"), count(errors, "error"), count(len(r.Problems)-errors, "warning"))
+				}
+				return err
+			})
+		},
+	}
+}

@@ -1,0 +1,256 @@
+package workspace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"longmemory.dev/lm/governance"
+	"longmemory.dev/lm/vault"
+	"longmemory.dev/lm/vault/gitstore"
+)
+
+// BaseAuto stands for the base that the surroundings name.
+const BaseAuto = "auto"
+
+// side is the vault at one end of a change, read by the base's vault.yaml.
+type side struct {
+	commit  gitstore.Hash
+	files   []vault.File // sorted by path
+	s       *vault.Snapshot
+	signers []byte
+	own     *vault.Config // what its vault.yaml says itself; nil: it cannot be read
+}
+
+// judge is one change before the base's rules (format.md §5, "Judging a change").
+type judge struct {
+	v                *Vault
+	config           *vault.Config // the base's
+	base, fork, head side
+	commit           gitstore.Hash // head's, also where the files are read as they lie
+	walk             *receiptWalk  // through the fork's history, on first need
+	problems         []vault.Problem
+}
+
+// ValidateChange is Validate for a change: the files as they lie or at a
+// revision, held against the tip of base and the commit at which the two
+// parted. What cannot be found of the base is ErrUsage, with what to fetch.
+func (v *Vault) ValidateChange(r Revision, base string, paths []string) (*Validation, error) {
+	out, err := v.Validate(r, nil)
+	if err != nil {
+		return nil, err
+	}
+	j := &judge{v: v}
+	if err := j.find(r, base); err != nil {
+		return nil, err
+	}
+	if j.config == nil {
+		j.add(vault.Warning, vault.ConfigFile, "", "the base has no vault here, so no rule says who may approve; this change is judged by its own files alone", "let somebody whom you trust read all of it")
+	} else if err := j.all(); err != nil {
+		return nil, err
+	}
+	wanted, err := v.wanted(paths)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range out.Problems {
+		if own, ok := strings.CutPrefix(p.Path, v.Prefix+"/"); ok || v.Prefix == "" {
+			out.Problems[i].Path = cmp.Or(own, p.Path)
+		}
+	}
+	out.Problems = append(out.Problems, j.problems...)
+	vault.SortProblems(out.Problems)
+	out.Problems = slices.DeleteFunc(slices.Compact(out.Problems), func(p vault.Problem) bool {
+		worse := p
+		worse.Severity = vault.Error
+		return !under(p.Path, wanted) || p.Severity == vault.Warning && slices.Contains(j.problems, worse)
+	})
+	v.placed(out.Problems)
+	return out, nil
+}
+
+// find reads the three ends of the change.
+func (j *judge) find(r Revision, base string) error {
+	v := j.v
+	if v.Repo == nil {
+		return fmt.Errorf("%w: %s is no Git repository, so it has no base", ErrUsage, v.Dir)
+	}
+	rev := base
+	if base == BaseAuto {
+		rev = v.baseOf()
+	}
+	if rev == "" {
+		return fmt.Errorf("%w: nothing here names a base; name one: --base origin/main", ErrUsage)
+	}
+	var err error
+	if j.base.commit, err = v.Repo.Resolve(rev); err != nil {
+		return fmt.Errorf("%w: the base %s is not here; run: %s", ErrUsage, rev, fetchOf(rev))
+	}
+	head, err := v.resolve(cmp.Or(r.Rev, "HEAD"))
+	if err != nil {
+		return err
+	}
+	j.commit = head
+	j.fork.commit, err = v.Repo.MergeBase(head, j.base.commit)
+	if errors.Is(err, gitstore.ErrNotFound) {
+		fetch := "git fetch --unshallow"
+		if shallow, _ := v.Repo.Shallow(); !shallow {
+			fetch = fetchOf(rev)
+		}
+		return fmt.Errorf("%w: %w; run: %s", ErrUsage, err, fetch)
+	}
+	if err != nil {
+		return err
+	}
+	j.base.files, err = v.filesAt(j.base.commit, vault.Relevant)
+	if errors.Is(err, gitstore.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(j.base.files, func(f vault.File) bool { return f.Path == vault.ConfigFile })
+	if at < 0 {
+		return nil
+	}
+	config := j.base.files[at]
+	if j.config, err = vault.ParseConfig(config.Data); err != nil {
+		return fmt.Errorf("the base's vault.yaml cannot be read, and nothing else may judge: %w", err)
+	}
+	if j.fork.files, err = v.filesAt(j.fork.commit, vault.Relevant); err != nil && !errors.Is(err, gitstore.ErrNotFound) {
+		return err
+	}
+	if r.Rev == "" && v.Dir != "" {
+		r.Worktree = true
+	}
+	if r.Worktree {
+		lying, err := v.lying(RefWorktree)
+		if err != nil {
+			return err
+		}
+		j.head.files = lying.files
+	} else {
+		j.head.commit = head
+		if j.head.files, err = v.filesAt(head, vault.Relevant); err != nil {
+			return err
+		}
+	}
+	for _, s := range []*side{&j.base, &j.fork, &j.head} {
+		if err := j.readSide(s, config); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSide reads a side by the base's vault.yaml.
+func (j *judge) readSide(s *side, config vault.File) error {
+	files := slices.DeleteFunc(slices.Clone(s.files), func(f vault.File) bool { return f.Path == vault.ConfigFile })
+	for _, f := range s.files {
+		if f.Path == vault.ConfigFile && f.Data != nil {
+			s.own, _ = vault.ParseConfig(f.Data)
+		}
+	}
+	var err error
+	if s.s, err = vault.Read(append(files, config)); err != nil {
+		return err
+	}
+	name := j.config.Policy.AllowedSigners
+	if s.commit != "" {
+		file, err := j.v.Repo.File(s.commit, j.v.inRepo(name), maxConfig)
+		if s.signers = file.Data; err != nil && !errors.Is(err, gitstore.ErrNotFound) {
+			return err
+		}
+		return nil
+	}
+	found, _, err := j.v.workFiles(func(string) int64 { return maxConfig }, only(name))
+	if len(found) == 1 {
+		s.signers = found[0].Data
+	}
+	return err
+}
+
+// baseOf is the base that a forge's job names, else the remote's default branch.
+func (v *Vault) baseOf() string {
+	for _, key := range []string{"GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"} {
+		if branch := v.env.Getenv(key); branch != "" {
+			return "origin/" + branch
+		}
+	}
+	if commit := v.env.Getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"); commit != "" {
+		return commit
+	}
+	for _, remote := range v.Repo.Remotes() {
+		return strings.TrimPrefix(v.defaultOf(remote), "refs/remotes/")
+	}
+	return ""
+}
+
+// fetchOf is the command that brings a base.
+func fetchOf(rev string) string {
+	remote, branch, ok := strings.Cut(strings.TrimPrefix(rev, "refs/remotes/"), "/")
+	if !ok {
+		return "git fetch origin " + rev
+	}
+	return fmt.Sprintf("git fetch %s +refs/heads/%s:refs/remotes/%s/%s", remote, branch, remote, branch)
+}
+
+func (j *judge) add(severity vault.Severity, p, field, message, mend string) {
+	j.problems = append(j.problems, vault.Problem{Severity: severity, Path: p, Line: 1, Column: 1, Field: field, Message: message, Mend: mend})
+}
+
+// all looks at the change from every side. What is wrong with head's files by
+// the base's limits and people is part of it.
+func (j *judge) all() error {
+	for _, p := range j.head.s.Problems {
+		if p.Severity == vault.Error {
+			j.problems = append(j.problems, p)
+		}
+	}
+	if err := j.receipts(); err != nil {
+		return err
+	}
+	j.acts()
+	j.deleted()
+	j.assets()
+	return j.policy()
+}
+
+// acts holds the receipts that the change adds against the base's rules. The
+// asset as the base has it says who may approve it, not as the change has it.
+func (j *judge) acts() {
+	for subject, chain := range j.head.s.Receipts {
+		id, isAsset := strings.CutPrefix(subject, "asset/")
+		if !isAsset || chain.Check(j.config.Project, subject) != nil {
+			continue
+		}
+		faults := governance.Acts(chain)
+		var known []*vault.Facts
+		for _, s := range []side{j.base, j.head} {
+			if a, ok := s.s.Asset(vault.ID(id)); ok && len(known) == 0 {
+				known = append(known, &a.Facts)
+			}
+		}
+		for i, r := range chain {
+			p := vault.ReceiptPath(subject, r.Seq)
+			if j.fork.object(p) != "" || j.base.object(p) == j.head.object(p) {
+				continue
+			}
+			for _, f := range faults {
+				if f.Seq == r.Seq {
+					j.add(vault.Error, p, f.Field, f.Message, forgedMend)
+				}
+			}
+			err := governance.Entitled(j.config, r, known)
+			if err == nil && j.config.Policy.DistinctApprover && r.To == vault.StatusApproved && i > 0 && chain[i-1].To != vault.StatusApproved &&
+				slices.Contains(chain[i-1].Authors, string(r.Actor)) {
+				err = fmt.Errorf("%w: receipt %04d says that %s wrote this version", governance.ErrDenied, chain[i-1].Seq, r.Actor)
+			}
+			if err != nil {
+				j.add(vault.Error, p, "actor", fmt.Sprintf("by the base's vault.yaml, %v", err), "let somebody govern the asset who may by what the base says")
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"longmemory.dev/lm/governance"
+	"longmemory.dev/lm/vault"
+	"longmemory.dev/lm/vault/gitstore"
+)
+
+// object is the blob of a file; "" if there is none.
+func (s *side) object(p string) string {
+	i, found := slices.BinarySearchFunc(s.files, p, func(f vault.File, p string) int { return strings.Compare(f.Path, p) })
+	if !found {
+		return ""
+	}
+	return s.files[i].Object
+}
+
+// below are the files of an asset, with their blobs, by path below it.
+func (s *side) below(at string) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, s.object(at))
+	i, _ := slices.BinarySearchFunc(s.files, at+"/", func(f vault.File, p string) int { return strings.Compare(f.Path, p) })
+	for ; i < len(s.files) && strings.HasPrefix(s.files[i].Path, at+"/"); i++ {
+		fmt.Fprintln(&b, strings.TrimPrefix(s.files[i].Path, at), s.files[i].Object, s.files[i].Kind)
+	}
+	return b.String()
+}
+
+// receipts: none that was there may be another or gone, and none may take the
+// place of one that the base has got since. One that is back as it was first
+// is mended, not edited.
+func (j *judge) receipts() error {
+	for _, f := range j.fork.files {
+		now := j.head.object(f.Path)
+		if !strings.HasPrefix(f.Path, "receipts/") || now == f.Object {
+			continue
+		}
+		if j.walk == nil {
+			var err error
+			if j.walk, err = j.v.receiptsUpTo(j.fork.commit); err != nil {
+				return err
+			}
+		}
+		if j.walk.isFirst(strings.TrimPrefix(f.Path, "receipts/"), gitstore.Hash(now)) {
+			continue
+		}
+		what := "edits"
+		if now == "" {
+			what = "removes"
+		}
+		j.add(vault.Error, f.Path, "", "this change "+what+" this receipt", fmt.Sprintf("receipts are never edited: git checkout %.12s -- %s", j.fork.commit, j.v.inRepo(f.Path)))
+	}
+	for _, f := range j.base.files {
+		now := j.head.object(f.Path)
+		if strings.HasPrefix(f.Path, "receipts/") && j.fork.object(f.Path) == "" && now != "" && now != f.Object {
+			j.add(vault.Error, f.Path, "", "the base has another receipt in this place by now", "merge the base, take its receipt, and govern the asset again")
+		}
+	}
+	return nil
+}
+
+// deleted: an asset that has receipts is archived before it goes.
+func (j *judge) deleted() {
+	for _, f := range j.fork.s.Facts() {
+		if len(vault.Places(j.head.files, f.ID)) > 0 {
+			continue
+		}
+		chain := j.head.s.Chain(f.ID)
+		if last := chain.Last(); last == nil && len(j.fork.s.Chain(f.ID)) == 0 || last != nil && last.To == vault.StatusArchived {
+			continue
+		}
+		j.add(vault.Error, f.Path, "", "this change deletes the asset, and its receipts do not say that it was archived",
+			"bring it back, run: lm asset govern "+string(f.ID)+" --status archived, and then delete it")
+	}
+}
+
+// assets: an approved asset that the change touches is receipted, and versions
+// go on from the base's.
+func (j *judge) assets() {
+	for _, a := range j.head.s.Assets {
+		before, was := j.fork.s.Asset(a.ID)
+		subject := "asset/" + string(a.ID)
+		receipts := "receipts/" + subject
+		if was && j.fork.below(before.Path) == j.head.below(a.Path) && j.fork.below(receipts) == j.head.below(receipts) {
+			continue
+		}
+		if a.Status == vault.StatusApproved && !a.Receipted {
+			for _, p := range j.head.s.Problems {
+				if p.Path == a.KeyFile() && p.Field == "status" && p.Severity == vault.Warning {
+					p.Severity = vault.Error
+					j.problems = append(j.problems, p)
+				}
+			}
+		}
+		j.version(a)
+	}
+}
+
+// version: what a receipt governed has its version; what waits may keep the
+// last one's or be one more; what is new is the first.
+func (j *judge) version(a *vault.Asset) {
+	line, column := a.Place("version")
+	last := j.head.s.Chain(a.ID).Last()
+	base, known := j.base.s.Asset(a.ID)
+	least, most := 1, 1
+	switch {
+	case last != nil && last.Digest == a.Digest:
+		least, most = last.Version, last.Version
+	case last != nil:
+		least, most = last.Version, last.Version+1
+	case known && base.Digest == a.Digest:
+		least, most = base.Version, base.Version
+	case known:
+		least, most = base.Version, base.Version+1
+	}
+	if most = max(least, most); a.StatedVersion < least || a.StatedVersion > most {
+		want := fmt.Sprint(least)
+		if most > least {
+			want = fmt.Sprintf("%d or %d", least, most)
+		}
+		j.problems = append(j.problems, vault.Problem{Severity: vault.Error, Path: a.KeyFile(), Line: max(line, 1), Column: max(column, 1), Field: "version",
+			Message: fmt.Sprintf("it says version %d, and what the base and the receipts say makes it %s", a.StatedVersion, want), Mend: "write that, or leave it to lm asset govern"})
+	}
+}
+
+// policy: whoever changes who may do what needs a receipt of somebody who may
+// by what the base says.
+func (j *judge) policy() error {
+	now, before := digestOf(j.head.own, j.head.signers), digestOf(j.fork.own, j.fork.signers)
+	if now == before || now == digestOf(j.base.own, j.base.signers) {
+		return nil
+	}
+	mend := "let an approver of the base run: lm policy approve --reason \"…\""
+	chain := j.head.s.Receipts[PolicySubject]
+	last := chain.Last()
+	if last == nil || last.Digest != now {
+		j.add(vault.Error, vault.ConfigFile, "", "this change is one of project, policy, people, teams or allowed signers, and no receipt of "+PolicySubject+" says that it was approved", mend)
+		return nil
+	}
+	p := vault.ReceiptPath(PolicySubject, last.Seq)
+	if err := chain.Check(j.config.Project, PolicySubject); err != nil {
+		j.problems = append(j.problems, vault.Problems(err)...)
+		return nil
+	}
+	emails, err := j.v.Repo.AuthorsSince(j.base.commit, j.commit, j.v.inRepo(vault.ConfigFile))
+	if err != nil {
+		return err
+	}
+	authors := append(people(j.config, emails), last.Authors...)
+	if err := governance.MaySetPolicy(j.config, last.Actor, authors, last.Reason); err != nil {
+		j.add(vault.Error, p, "actor", fmt.Sprintf("by the base's vault.yaml, %v", err), mend)
+	}
+	return nil
+}
+
+// PolicySubject is the subject of receipts on vault.yaml and allowed_signers.
+const PolicySubject = "vault/policy"
+
+// digestOf is the digest of who may do what: what a receipt of PolicySubject
+// names.
+func digestOf(config *vault.Config, signers []byte) vault.Digest {
+	if config == nil {
+		return ""
+	}
+	return vault.CanonicalDigest(map[string]any{
+		"project": config.Project, "people": config.People, "teams": config.Teams, "policy": config.Policy, "allowed_signers": string(signers),
+	})
+}
