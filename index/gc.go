@@ -19,40 +19,14 @@ import (
 // builder holds a lock on.
 const abandoned = time.Hour
 
-// Entry is an index of some key.
-type Entry struct {
+// found is an index that lies under a root.
+type found struct {
 	Key     Key
-	Size    int64 // bytes, of all files
 	ModTime time.Time
-	Status  Status // OldFormat, Damaged or Current
 }
 
-// List lists the indexes under root, the newest first, equal ones by key. It
-// reads all of each to tell the status; a damaged form may go unnoticed. A
-// missing root holds none.
-func List(root string) ([]Entry, error) {
-	if _, err := os.ReadDir(root); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	entries := folders(root)
-	for i := range entries {
-		e := &entries[i]
-		files, _ := os.ReadDir(filepath.Join(root, string(e.Key)))
-		for _, f := range files {
-			if info, err := f.Info(); err == nil {
-				e.Size += info.Size()
-			}
-		}
-		x, status, _ := Open(root, e.Key)
-		if e.Status = status; status == Current {
-			x.Close()
-		}
-	}
-	return entries, nil
-}
-
-// Newest lists the keys under root as List does, without a look at what is in
-// them.
+// Newest lists the keys of the indexes under root, the newest first, equal ones by
+// key, without a look at what is in them. A missing root holds none.
 func Newest(root string) []Key {
 	entries := folders(root)
 	keys := make([]Key, len(entries))
@@ -62,19 +36,18 @@ func Newest(root string) []Key {
 	return keys
 }
 
-// folders lists the indexes under root as List does, without sizes and
-// statuses.
-func folders(root string) []Entry {
+// folders lists the indexes under root in the order of Newest.
+func folders(root string) []found {
 	files, _ := os.ReadDir(root)
-	var entries []Entry
+	var entries []found
 	for _, f := range files {
 		if key := Key(f.Name()); key.valid() {
 			if info, err := f.Info(); err == nil {
-				entries = append(entries, Entry{Key: key, ModTime: info.ModTime()})
+				entries = append(entries, found{Key: key, ModTime: info.ModTime()})
 			}
 		}
 	}
-	slices.SortFunc(entries, func(a, b Entry) int {
+	slices.SortFunc(entries, func(a, b found) int {
 		return cmp.Or(b.ModTime.Compare(a.ModTime), cmp.Compare(a.Key, b.Key))
 	})
 	return entries
@@ -134,18 +107,19 @@ func Discard(root string, key Key) error {
 }
 
 // Verify reads all of an index, the rendered forms too, which Open leaves to
-// their readers. It gives an error that wraps ErrDamaged if anything is not what
-// was written.
-func Verify(root string, key Key) error {
+// their readers, and gives its size in bytes. An error wraps ErrDamaged: something
+// is not what was written.
+func Verify(root string, key Key) (size int64, err error) {
 	dir := filepath.Join(root, string(key))
 	all, err := readManifest(dir)
 	if err != nil {
-		return fmt.Errorf("index: %s: %w: %w", key, ErrDamaged, err)
+		return 0, fmt.Errorf("index: %s: %w: %w", key, ErrDamaged, err)
 	}
 	for _, file := range all {
 		if err := file.verify(dir); err != nil {
-			return fmt.Errorf("index: %s: %w: %w", key, ErrDamaged, err)
+			return 0, fmt.Errorf("index: %s: %w: %w", key, ErrDamaged, err)
 		}
+		size += file.size
 	}
-	return nil
+	return size, nil
 }

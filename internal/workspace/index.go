@@ -236,18 +236,8 @@ func (v *Vault) Index(r Revision) (IndexStatus, error) {
 			continue
 		}
 		x.Close()
-		if err := index.Verify(root, out.Key); err != nil {
+		if out.Bytes, err = index.Verify(root, out.Key); err != nil {
 			out.Status, out.Detail = string(index.Damaged), err.Error()
-			return out, nil
-		}
-		entries, err := index.List(root)
-		if err != nil {
-			return IndexStatus{}, err
-		}
-		for _, e := range entries {
-			if e.Key == out.Key {
-				out.Bytes = e.Size
-			}
 		}
 		return out, nil
 	}
