@@ -13,8 +13,21 @@ type gate struct {
 	config    *vault.Config
 	request   Request
 	facts     *vault.Facts
+	edit      *vault.Facts // what the file says now, if facts are of the last approved version; else facts
 	binding   *vault.Binding
 	relevance vault.Ratio
+}
+
+// newGate puts an asset that the subject may read before a request. While an
+// edit of it waits, what decides is the last approved version, if the subject
+// may read that too; access is the narrower of both.
+func newGate(config *vault.Config, f *vault.Facts, r Request, relevance vault.Ratio) gate {
+	g := gate{config: config, request: r, facts: f, edit: f, relevance: relevance}
+	if f.Served != nil && Allowed(f.Served, r.Who, vault.PermissionRead) {
+		g.facts = f.Served
+	}
+	g.binding = Choose(g.facts, r.Who)
+	return g
 }
 
 // Step is one decision about one asset, for a person who asks why.
@@ -46,10 +59,17 @@ var checks = []struct {
 	{ReasonUnreceipted,
 		func(g *gate) bool { return g.facts.Receipted },
 		func(g *gate, passed bool) string {
-			return unless("run: "+g.config.GovernCommand(g.facts.ID, vault.StatusApproved))(g, passed)
+			mend := "run: " + g.config.GovernCommand(g.facts.ID, vault.StatusApproved)
+			switch {
+			case !passed:
+				return mend
+			case g.edit != g.facts:
+				return fmt.Sprintf("version %d, as it was approved, while an edit waits; %s", g.facts.Version, mend)
+			}
+			return ""
 		}},
 	{ReasonExpired,
-		func(g *gate) bool { return g.facts.Expires.IsZero() || g.request.Now.Before(g.facts.Expires) },
+		func(g *gate) bool { return current(g.facts, g.request) },
 		func(g *gate, _ bool) string {
 			if g.facts.Expires.IsZero() {
 				return "never"
@@ -57,8 +77,15 @@ var checks = []struct {
 			return vault.FormatTime(g.facts.Expires)
 		}},
 	{ReasonDenied,
-		func(g *gate) bool { return Allowed(g.facts, g.request.Who, vault.PermissionUse) },
-		func(g *gate, _ bool) string { return Why(g.facts, g.request.Who, vault.PermissionUse) }},
+		func(g *gate) bool {
+			return Allowed(g.facts, g.request.Who, vault.PermissionUse) && Allowed(g.edit, g.request.Who, vault.PermissionUse)
+		},
+		func(g *gate, passed bool) string {
+			if !passed && Allowed(g.facts, g.request.Who, vault.PermissionUse) {
+				return Why(g.edit, g.request.Who, vault.PermissionUse) + ", by the edit that waits"
+			}
+			return Why(g.facts, g.request.Who, vault.PermissionUse)
+		}},
 	{ReasonBoundElsewhere,
 		func(g *gate) bool { return g.binding != nil || len(enabled(g.facts)) == 0 },
 		func(g *gate, _ bool) string {
@@ -120,12 +147,16 @@ func (g *gate) score() Score {
 	return s
 }
 
+func current(f *vault.Facts, r Request) bool { return f.Expires.IsZero() || r.Now.Before(f.Expires) }
+
 // Reachable says whether the subject of a request may get an asset at all,
 // whatever its bindings and its relevance: it is readable, approved, not
-// expired and not denied.
+// expired and not denied, or its last approved version is.
 func Reachable(f *vault.Facts, r Request) bool {
-	return Allowed(f, r.Who, vault.PermissionRead) && f.Approved() && Allowed(f, r.Who, vault.PermissionUse) &&
-		(f.Expires.IsZero() || r.Now.Before(f.Expires)) && (len(r.Types) == 0 || slices.Contains(r.Types, f.Type))
+	s := f.Standing()
+	both := func(p vault.Permission) bool { return Allowed(f, r.Who, p) && Allowed(s, r.Who, p) }
+	return s != nil && both(vault.PermissionRead) && both(vault.PermissionUse) &&
+		current(s, r) && (len(r.Types) == 0 || slices.Contains(r.Types, s.Type))
 }
 
 // Explain takes one asset through a request and returns each decision up to
@@ -137,7 +168,7 @@ func Explain(config *vault.Config, f *vault.Facts, r Request, relevance vault.Ra
 	if !readable {
 		return steps
 	}
-	g := gate{config: config, request: r, facts: f, binding: Choose(f, r.Who), relevance: relevance}
+	g := newGate(config, f, r, relevance)
 	closed := g.decide()
 	for i := range checks {
 		if closed >= 0 && i > closed {

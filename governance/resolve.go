@@ -49,7 +49,8 @@ type Score struct {
 	Confidence vault.Ratio // a quarter of the asset's confidence
 }
 
-// Selection is an asset in a loadout.
+// Selection is an asset in a loadout: as its facts stand, or its last approved
+// version while an edit waits (vault.Facts.Served).
 type Selection struct {
 	Index        int // into the facts that Resolve was given
 	Mode         vault.Mode
@@ -98,7 +99,7 @@ func Resolve(config *vault.Config, facts []vault.Facts, r Request, relevance fun
 			out.Hidden++
 			continue
 		}
-		g := gate{config: config, request: r, facts: f, binding: Choose(f, r.Who), relevance: relevance(i)}
+		g := newGate(config, f, r, relevance(i))
 		if closed := g.decide(); closed >= 0 {
 			reason := checks[closed].reason
 			if !r.Brief {

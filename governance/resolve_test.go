@@ -32,6 +32,19 @@ func relevant(r vault.Ratio) func(int) vault.Ratio { return func(int) vault.Rati
 func TestReasons(t *testing.T) {
 	elsewhere := []vault.Binding{binding("agent:other"), {Target: "agent:reviewer", Enabled: false}}
 	request := governance.Request{Who: governance.Who{Agent: "reviewer"}, TokenBudget: 64, Now: now}
+	// edited is an asset with an edit after approval, of which the version that was
+	// approved is served.
+	edited := func(edit, served func(*vault.Facts)) func(*vault.Facts) {
+		return func(f *vault.Facts) {
+			old := approved(f.ID, served)
+			f.Receipted, f.Served = false, &old
+			if edit != nil {
+				edit(f)
+			}
+		}
+	}
+	private := func(f *vault.Facts) { f.Visibility = vault.VisibilityPrivate }
+	noUse := func(f *vault.Facts) { f.ACL = []vault.Rule{rule(vault.Deny, "agent:*", vault.PermissionUse)} }
 	for _, c := range []struct {
 		name      string
 		change    func(*vault.Facts)
@@ -47,6 +60,13 @@ func TestReasons(t *testing.T) {
 		{"invalid", func(f *vault.Facts) { f.Invalid = true }, func(r *governance.Request) { r.Sole = true }, 500, governance.ReasonInvalid, "run: lm validate"},
 		{"status", func(f *vault.Facts) { f.Status, f.Receipted = vault.StatusDeprecated, false }, nil, 500, governance.ReasonStatus, "deprecated"},
 		{"unreceipted", func(f *vault.Facts) { f.Receipted, f.Expires = false, now }, nil, 500, governance.ReasonUnreceipted, "run: lm asset govern x --status approved"},
+		{"edited", edited(nil, nil), nil, 500, "", ""},
+		{"edited so that nobody else may read it", edited(private, nil), nil, 500, "hidden", ""},
+		{"edited so that more may read it", edited(nil, private), nil, 500, governance.ReasonUnreceipted, "run: lm asset govern x --status approved"},
+		{"edited so that no agent may use it", edited(noUse, nil), nil, 500, governance.ReasonDenied, "denied to agent:*, by the edit that waits"},
+		{"edited so that agents may use it", edited(nil, noUse), nil, 500, governance.ReasonDenied, "denied to agent:*"},
+		{"edited, and what was approved has expired", edited(nil, func(f *vault.Facts) { f.Expires = now }), nil, 500, governance.ReasonExpired, "2026-12-01T00:00:00Z"},
+		{"edited bindings do not count", edited(func(f *vault.Facts) { f.Bindings = elsewhere }, nil), nil, 500, "", ""},
 		{"expired at the instant", func(f *vault.Facts) {
 			f.Expires, f.ACL = now, []vault.Rule{rule(vault.Deny, "agent:*", vault.PermissionUse)}
 		}, nil, 500, governance.ReasonExpired, "2026-12-01T00:00:00Z"},

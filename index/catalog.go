@@ -25,7 +25,7 @@ type catalog struct {
 
 // textPlace says which document of which segment has the text of an asset.
 type textPlace struct {
-	segment  int32 // -1: the asset is not approved
+	segment  int32 // -1: nothing of the asset is approved
 	document int32
 	length   int32 // of the text, in terms
 }
@@ -75,15 +75,8 @@ func (p *formPlace) end() int64 {
 func (c *catalog) encode() []byte {
 	const usual = 512 // bytes of an asset
 	w := writer{places: make(map[string]uint32), out: make([]byte, 0, usual*len(c.facts))}
-	var teams, rules, permissions, bindings int
 	for i := range c.facts {
 		w.facts(&c.facts[i])
-		teams += len(c.facts[i].Teams)
-		bindings += len(c.facts[i].Bindings)
-		rules += len(c.facts[i].ACL)
-		for _, rule := range c.facts[i].ACL {
-			permissions += len(rule.Permissions)
-		}
 	}
 	for i := range c.facts {
 		w.text(&c.texts[i])
@@ -112,7 +105,7 @@ func (c *catalog) encode() []byte {
 	for _, word := range w.words {
 		w.out = msgp.AppendString(w.out, word)
 	}
-	for _, total := range []int{len(c.facts), teams, rules, permissions, bindings} {
+	for _, total := range []int{len(c.facts), w.teams, w.rules, w.permissions, w.bindings} {
 		w.int(total)
 	}
 	return append(w.out, rows...)
@@ -122,6 +115,8 @@ type writer struct {
 	out    []byte
 	words  []string
 	places map[string]uint32 // the inverse of words
+
+	teams, rules, permissions, bindings int // how many were written
 }
 
 func (w *writer) int(n int) { w.out = msgp.AppendInt(w.out, n) }
@@ -159,6 +154,7 @@ func (w *writer) facts(f *vault.Facts) {
 	w.time(f.Modified)
 	w.out = msgp.AppendBool(w.out, f.Receipted)
 	w.out = msgp.AppendBool(w.out, f.Invalid)
+	w.teams, w.rules, w.bindings = w.teams+len(f.Teams), w.rules+len(f.ACL), w.bindings+len(f.Bindings)
 	w.int(len(f.Teams))
 	for _, team := range f.Teams {
 		w.word(team)
@@ -167,6 +163,7 @@ func (w *writer) facts(f *vault.Facts) {
 	for _, rule := range f.ACL {
 		w.word(string(rule.Effect))
 		w.word(string(rule.Subject))
+		w.permissions += len(rule.Permissions)
 		w.int(len(rule.Permissions))
 		for _, permission := range rule.Permissions {
 			w.word(string(permission))
@@ -179,6 +176,10 @@ func (w *writer) facts(f *vault.Facts) {
 		w.int(int(b.Priority))
 		w.out = msgp.AppendBool(w.out, b.Required)
 		w.out = msgp.AppendBool(w.out, b.Enabled)
+	}
+	w.out = msgp.AppendBool(w.out, f.Served != nil)
+	if f.Served != nil {
+		w.facts(f.Served)
 	}
 }
 

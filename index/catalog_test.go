@@ -14,6 +14,17 @@ import (
 
 // facts draws facts of any content, sensible or not.
 func facts() *rapid.Generator[vault.Facts] {
+	return rapid.Custom(func(t *rapid.T) vault.Facts {
+		f := plainFacts().Draw(t, "facts")
+		if rapid.Bool().Draw(t, "edited") {
+			served := plainFacts().Draw(t, "served")
+			f.Served = &served
+		}
+		return f
+	})
+}
+
+func plainFacts() *rapid.Generator[vault.Facts] {
 	word := rapid.StringN(0, 5, -1)
 	ratio := rapid.Custom(func(t *rapid.T) vault.Ratio { return vault.Ratio(rapid.Int32().Draw(t, "ratio")) })
 	moment := rapid.Custom(func(t *rapid.T) time.Time {
@@ -69,7 +80,7 @@ func catalogs() *rapid.Generator[*catalog] {
 		}
 		for i := range all {
 			c.texts[i] = unplaced
-			if all[i].Approved() {
+			if all[i].Standing() != nil {
 				c.texts[i] = textPlace{1, int32(i), rapid.Int32Range(0, 1<<30).Draw(t, "length")}
 			}
 			c.forms[i] = formPlace{file: 1, offset: rapid.Int64Range(0, 1<<50).Draw(t, "offset"), sizes: [4]int32{-1, 0, 300, -1}, tokens: [4]int32{0, 9, 70, 0}}
@@ -132,7 +143,7 @@ func assertWithin(t interface {
 	}
 	for i, f := range c.facts {
 		p := c.texts[i]
-		if f.Approved() != (p.segment >= 0) || p.segment >= 0 && (int(p.segment) >= len(c.documents) || int(p.document) >= c.documents[p.segment]) {
+		if (f.Standing() != nil) != (p.segment >= 0) || p.segment >= 0 && (int(p.segment) >= len(c.documents) || int(p.document) >= c.documents[p.segment]) {
 			t.Fatalf("a text at %+v", p)
 		}
 		if form := c.forms[i]; form.end() < form.offset || form.end() > form.offset && int(form.file) >= c.files {

@@ -56,7 +56,7 @@ func (c *catalog) index(ctx context.Context, documents []Document, progress func
 	var places []int
 	var texts []*Text
 	for i := range documents {
-		if c.facts[i].Approved() && c.texts[i].segment < 0 {
+		if c.facts[i].Standing() != nil && c.texts[i].segment < 0 {
 			places = append(places, i)
 			texts = append(texts, &documents[i].Text)
 		}

@@ -42,7 +42,7 @@ func decodeCatalog(data []byte) (*catalog, error) {
 	for i := range r.words {
 		r.words[i] = r.string()
 	}
-	c.facts = make([]vault.Facts, r.count(24))
+	c.facts = make([]vault.Facts, r.count(25))
 	r.teams = make([]string, r.count(1))
 	r.rules = make([]vault.Rule, r.count(3))
 	r.permissions = make([]vault.Permission, r.count(1))
@@ -51,7 +51,7 @@ func decodeCatalog(data []byte) (*catalog, error) {
 		if r.err != nil {
 			break
 		}
-		r.facts(&c.facts[i])
+		r.facts(&c.facts[i], false)
 	}
 	c.texts = make([]textPlace, len(c.facts))
 	c.forms = make([]formPlace, len(c.facts))
@@ -61,7 +61,7 @@ func decodeCatalog(data []byte) (*catalog, error) {
 		}
 		r.text(&c.texts[i], c.documents)
 		r.form(&c.forms[i], c.files)
-		if c.facts[i].Approved() != (c.texts[i].segment >= 0) {
+		if (c.facts[i].Standing() != nil) != (c.texts[i].segment >= 0) {
 			r.fail(errCatalog)
 		}
 	}
@@ -182,7 +182,8 @@ func (r *reader) time() time.Time {
 	return time.Unix(seconds, int64(r.int(999_999_999))).UTC()
 }
 
-func (r *reader) facts(f *vault.Facts) {
+// facts reads those of an asset, or of the version that is served in its place.
+func (r *reader) facts(f *vault.Facts, served bool) {
 	f.ID = vault.ID(r.string())
 	f.Name, f.Description = r.string(), r.string()
 	f.Digest = vault.Digest(r.string())
@@ -212,6 +213,14 @@ func (r *reader) facts(f *vault.Facts) {
 		b.Target, b.Mode = vault.Subject(r.word()), vault.Mode(r.word())
 		b.Priority = r.ratio()
 		b.Required, b.Enabled = r.bool(), r.bool()
+	}
+	if r.bool() && r.err == nil {
+		if served {
+			r.fail(errCatalog) // a served version serves no other
+			return
+		}
+		f.Served = new(vault.Facts)
+		r.facts(f.Served, true)
 	}
 }
 

@@ -55,7 +55,7 @@ func (x *Index) match(documents []Document) bool {
 	same := 0
 	for i := range documents {
 		place, ok := places[documents[i].identify()]
-		if ok && !taken[place] && (x.texts[place].segment >= 0 || !documents[i].Facts.Approved()) {
+		if ok && !taken[place] && (x.texts[place].segment >= 0 || documents[i].Facts.Standing() == nil) {
 			taken[place] = true
 			bases[i] = place + 1
 			same++
@@ -86,7 +86,7 @@ func (b *builder) reuse(documents []Document) error {
 		taken[place] = true
 		b.forms[i] = base.forms[place]
 		b.same.set(i, base.same.at(place))
-		if !d.Facts.Approved() {
+		if d.Facts.Standing() == nil {
 			continue
 		}
 		if b.texts[i] = base.texts[place]; b.texts[i] == unplaced {

@@ -34,7 +34,7 @@ type Form struct {
 // Document is an asset as an index takes it in.
 type Document struct {
 	Facts vault.Facts
-	Text  Text    // looked at only if Facts.Approved
+	Text  Text    // looked at only if Facts.Standing
 	Forms [4]Form // by place in vault.Modes
 
 	// Base is for Derive only: 1 + the place, in the index that is derived

@@ -183,7 +183,7 @@ func TestStatus(t *testing.T) {
 	expect(key(2), Stale)
 
 	// An index of another format has the same first and last line.
-	old := bytes.Replace(encodeManifest(nil), []byte("lm index 1\n"), []byte("lm index 0\n"), 1)
+	old := bytes.Replace(encodeManifest(nil), fmt.Appendf(nil, "lm index %d\n", Format), []byte("lm index 0\n"), 1)
 	body := old[:bytes.Index(old, []byte("sum"))]
 	old = fmt.Appendf(slices.Clone(body), "sum %08x\n", (&output{listed: listed{}}).after(body))
 	if err := os.WriteFile(filepath.Join(root, string(key(1)), manifestName), old, 0o600); err != nil {

@@ -120,7 +120,7 @@ func (b *builder) writeForms(ctx context.Context, documents []Document) error {
 func (b *builder) writePostings(ctx context.Context, documents []Document, progress func(done, total int)) error {
 	total, done := 0, 0
 	for i := range documents {
-		if b.facts[i].Approved() && b.texts[i].segment < 0 {
+		if b.facts[i].Standing() != nil && b.texts[i].segment < 0 {
 			total++
 		}
 	}

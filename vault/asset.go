@@ -51,6 +51,8 @@ type Asset struct {
 	Metadata      map[string]any
 	// Warnings are what is odd about the asset and does not make it invalid.
 	Warnings []Problem
+	// LastApproved is the asset of which Served has the facts.
+	LastApproved *Asset
 
 	body   string
 	files  []File // the folder's content files, sorted; nil for a single file

@@ -10,7 +10,7 @@ import (
 func BenchmarkRead(b *testing.B) {
 	files := testvault.Files(1, 1000)
 	for b.Loop() {
-		if _, err := vault.Read(files); err != nil {
+		if _, err := vault.Read(files, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -77,6 +77,12 @@ type Policy struct {
 	Memory           Memory    `json:"memory"`
 }
 
+// What agents get of an approved asset that was edited since (format.md §4).
+const (
+	OnEditLastApproved = "last_approved" // the version that was approved
+	OnEditWithhold     = "withhold"      // nothing
+)
+
 // Limits bound what is read, in bytes and files.
 type Limits struct {
 	AssetBytes  int64 `json:"asset_bytes"`
@@ -98,7 +104,7 @@ func DefaultConfig() *Config {
 	return &Config{
 		Defaults: Defaults{Visibility: VisibilityProject, TokenBudget: 2048, Tokenizer: "o200k_base"},
 		Policy: Policy{
-			OnEdit: "last_approved", Signatures: "off", AllowedSigners: "allowed_signers", RelevanceFloor: 500,
+			OnEdit: OnEditLastApproved, Signatures: "off", AllowedSigners: "allowed_signers", RelevanceFloor: 500,
 			Limits: Limits{AssetBytes: 1 << 20, FolderBytes: 8 << 20, FolderFiles: 512},
 			Memory: Memory{
 				Branch:  "lm/inbox",
@@ -230,7 +236,7 @@ func entries(d *document, n *yaml.Node, field string, each func(id string, value
 var (
 	personCapabilities = []string{"read", "propose", "review", "approve", "confirm", "handoff", "feedback"}
 	trustLevels        = []string{"adapter", "collaborator", "owner"}
-	onEdit             = []string{"last_approved", "withhold"}
+	onEdit             = []string{OnEditLastApproved, OnEditWithhold}
 	signatureRules     = []string{"off", "required"}
 	risks              = []string{"low", "medium", "high"}
 )

@@ -61,11 +61,11 @@ func TestLoadoutTestFaults(t *testing.T) {
 // snapshot says the same with and without them, whether or not they can be read.
 func TestLoadoutTestsCountForNothing(t *testing.T) {
 	files := []vault.File{file("vault.yaml", "schema: lm.vault/v1\nproject: p\n"), file("assets/note.md", valid)}
-	without, err := vault.Read(files)
+	without, err := vault.Read(files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	with, err := vault.Read(append(files, file("loadouts/a.yaml", saved), file("loadouts/bad.yaml", "x"), file("loadouts/README.md", "x"), file("loadouts/_x.yaml", "x")))
+	with, err := vault.Read(append(files, file("loadouts/a.yaml", saved), file("loadouts/bad.yaml", "x"), file("loadouts/README.md", "x"), file("loadouts/_x.yaml", "x")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

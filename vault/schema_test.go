@@ -70,7 +70,7 @@ func checkFiles(t *testing.T, where string, files []File, schemas map[string]*js
 			check("receipt", f)
 		}
 	}
-	s, err := Read(files)
+	s, err := Read(files, nil)
 	if err != nil {
 		return n
 	}

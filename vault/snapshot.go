@@ -30,12 +30,15 @@ type Snapshot struct {
 	// what is wrong with the others. They are no assets: no index holds them.
 	Loadouts        []*LoadoutTest
 	LoadoutProblems []Problem
+	// Lost are the Git objects of approved versions that would be served and were
+	// not to be had, by asset. With them the snapshot would say more.
+	Lost map[ID]string
 }
 
 // RulesVersion names the rules by which Read decides what is valid and what is
 // receipted. It counts up with each change of them, so that no index outlives
 // the rules that it was built by.
-const RulesVersion = "2"
+const RulesVersion = "3"
 
 // Relevant says whether a path below a vault's folder can matter to a
 // Snapshot, so that a reader of a repository whose root is the vault leaves
@@ -82,7 +85,10 @@ func (s *Snapshot) Facts() []Facts {
 // only if vault.yaml is missing (ErrNoVault) or invalid, as nothing can be
 // judged then; with the problems of an invalid one comes a snapshot whose
 // Problems are those of all files, as far as they can be told without it.
-func Read(files []File) (*Snapshot, error) {
+//
+// past gives the bytes of versions that were approved, for assets that were
+// edited since; nil: there are none, and such assets are withheld.
+func Read(files []File, past Past) (*Snapshot, error) {
 	i := slices.IndexFunc(files, func(f File) bool { return f.Path == ConfigFile })
 	if i < 0 {
 		return nil, ErrNoVault
@@ -94,7 +100,7 @@ func Read(files []File) (*Snapshot, error) {
 	if configErr != nil {
 		config = DefaultConfig()
 	}
-	s := &Snapshot{Config: config, Receipts: map[string]Chain{}}
+	s := &Snapshot{Config: config, Receipts: map[string]Chain{}, Lost: map[ID]string{}}
 	var found findings
 	for _, p := range Problems(configErr) {
 		found.add(p)
@@ -106,7 +112,7 @@ func Read(files []File) (*Snapshot, error) {
 	s.excludeTwins(&found)
 	s.readReceipts(files, &found)
 	if configErr == nil {
-		s.standing(&found)
+		s.standing(&found, past)
 	}
 	s.Problems = found.list()
 	s.Loadouts, s.LoadoutProblems = ReadLoadouts(files)
@@ -287,7 +293,7 @@ func (s *Snapshot) readReceipts(files []File, found *findings) {
 }
 
 // standing holds each asset against its chain (format.md §4).
-func (s *Snapshot) standing(found *findings) {
+func (s *Snapshot) standing(found *findings, past Past) {
 	for _, a := range s.Assets {
 		chain := s.Chain(a.ID)
 		last := chain.Last()
@@ -305,6 +311,9 @@ func (s *Snapshot) standing(found *findings) {
 				Message: fmt.Sprintf("it says %d, and receipt %04d says version %d of this very content, which counts", a.Version, last.Seq, last.Version),
 				Mend:    fmt.Sprintf("write version: %d", last.Version)})
 			a.Version = last.Version
+		}
+		if s.edited(a, last, broken) {
+			s.serve(a, last, past)
 		}
 		line, column := a.Place("status")
 		switch {
@@ -330,7 +339,14 @@ func (s *Snapshot) unreceipted(a *Asset, last *Receipt, broken error) Problem {
 	case last != nil:
 		why = fmt.Sprintf("it says approved, and receipt %04d says %s", last.Seq, last.To)
 	}
+	gets := "no agent gets it"
+	switch {
+	case a.Served != nil:
+		gets = fmt.Sprintf("agents get version %d, as it was approved", last.Version)
+	case s.edited(a, last, broken):
+		gets = fmt.Sprintf("no agent gets it (version %d was approved, and this clone does not have its bytes)", last.Version)
+	}
 	line, column := a.Place("status")
-	return Problem{Severity: Warning, Path: a.KeyFile(), Line: line, Column: column, Field: "status", Message: "unreceipted, so no agent gets it: " + why,
+	return Problem{Severity: Warning, Path: a.KeyFile(), Line: line, Column: column, Field: "status", Message: "unreceipted, so " + gets + ": " + why,
 		Mend: mend}
 }

@@ -18,7 +18,7 @@ func note(id, more string) vault.File {
 
 func read(t *testing.T, files ...vault.File) *vault.Snapshot {
 	t.Helper()
-	s, err := vault.Read(append(files, file("vault.yaml", config)))
+	s, err := vault.Read(append(files, file("vault.yaml", config)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestWhichFilesAreAssets(t *testing.T) {
 }
 
 func TestNoVault(t *testing.T) {
-	if _, err := vault.Read(nil); !errors.Is(err, vault.ErrNoVault) {
+	if _, err := vault.Read(nil, nil); !errors.Is(err, vault.ErrNoVault) {
 		t.Errorf("got %v", err)
 	}
 }

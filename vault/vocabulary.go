@@ -195,12 +195,26 @@ type Facts struct {
 	// Invalid says that the file could not be read as an asset, or shares its
 	// id with another. Only ID and Path are then known.
 	Invalid bool
+
+	// Served is the last approved version, which agents get while an edit of it
+	// waits for review (policy.on_edit: last_approved); nil: there is no edit, or
+	// the version is not to be had. It is Receipted, and its own Served is nil.
+	Served *Facts
 }
 
 // Approved says whether the asset counts as approved: its status says so and a
 // receipt stands behind it. An expired asset is still approved.
 func (f *Facts) Approved() bool {
 	return !f.Invalid && f.Status == StatusApproved && f.Receipted
+}
+
+// Standing is what an agent may get of the asset: these facts if it is approved,
+// the last approved version while an edit of it waits, else nil.
+func (f *Facts) Standing() *Facts {
+	if f.Approved() {
+		return f
+	}
+	return f.Served
 }
 
 // FileKind says what a path of a tree is.

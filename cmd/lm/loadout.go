@@ -159,6 +159,7 @@ func (c *command) loadout(ctx *cli.Context) error {
 			_, err = io.WriteString(c.stdout, l.Context)
 		}
 		c.noteMissing(l)
+		c.noteEdited(l)
 		if err == nil && ctx.Bool("strict") && !l.Complete {
 			err = exitError(exitIncomplete)
 		}
@@ -170,6 +171,15 @@ func (c *command) loadout(ctx *cli.Context) error {
 func (c *command) noteMissing(l *workspace.Loadout) {
 	for _, id := range l.Missing {
 		c.note("lm: required and missing: %s; run: lm asset explain %s%s", id, id, flagsOf(l.Request))
+	}
+}
+
+// noteEdited names what was edited since it was approved.
+func (c *command) noteEdited(l *workspace.Loadout) {
+	for _, s := range l.Selected {
+		if s.EditWaits {
+			c.note("lm: %s@%d was edited since, and is as it was approved; run: lm asset explain %s%s", s.ID, s.Version, s.ID, flagsOf(l.Request))
+		}
 	}
 }
 

@@ -76,6 +76,9 @@ func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 || len(args) > 2 {
 		ts.Fatalf("usage: [!] json PATH [VALUE]")
 	}
+	if strings.HasSuffix(args[0], ".") {
+		ts.Fatalf("%s ends early: in a script a bare # begins a comment, so write '%s#'", args[0], args[0])
+	}
 	var value any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &value))
 	found := true

@@ -44,7 +44,7 @@ func writeVault(dir string, seed uint64, n int) (*task, error) {
 			return nil, err
 		}
 	}
-	s, err := vault.Read(files)
+	s, err := vault.Read(files, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -153,7 +153,7 @@ func (h *Hook) answer(ctx context.Context, stdin io.Reader, at chan<- string) ([
 	given := openSession(v.StateDir(), e)
 	text := l.Part(given.fresh)
 	if text == "" {
-		return nil, missing(l)
+		return nil, remark(l)
 	}
 	if n := utf8.RuneCountInString(text); n > h.MaxChars {
 		return nil, fmt.Errorf("the context has %d characters, more than %d", n, h.MaxChars)
@@ -161,7 +161,7 @@ func (h *Hook) answer(ctx context.Context, stdin io.Reader, at chan<- string) ([
 	for _, s := range l.Selected {
 		given.add(s)
 	}
-	note := missing(l)
+	note := remark(l)
 	if err := given.save(); err != nil && note == nil {
 		note = fmt.Errorf("what this session has been given is not kept, so it will be said again: %w", err)
 	}
@@ -174,16 +174,26 @@ func (h *Hook) answer(ctx context.Context, stdin io.Reader, at chan<- string) ([
 	return b.Bytes(), note
 }
 
-// missing says which required assets are not in.
-func missing(l *workspace.Loadout) error {
-	if l.Complete {
+// remark says which required assets are not in, or else of which one an edit
+// waits.
+func remark(l *workspace.Loadout) error {
+	if !l.Complete {
+		ids := make([]string, len(l.Missing))
+		for i, id := range l.Missing {
+			ids[i] = string(id)
+		}
+		return fmt.Errorf("required and missing: %s; lm asset explain says why", strings.Join(ids, ", "))
+	}
+	var edited []string
+	for _, s := range l.Selected {
+		if s.EditWaits {
+			edited = append(edited, fmt.Sprintf("%s@%d", s.ID, s.Version))
+		}
+	}
+	if len(edited) == 0 {
 		return nil
 	}
-	ids := make([]string, len(l.Missing))
-	for i, id := range l.Missing {
-		ids[i] = string(id)
-	}
-	return fmt.Errorf("required and missing: %s; lm asset explain says why", strings.Join(ids, ", "))
+	return fmt.Errorf("edited since they were approved, and given as they were: %s; lm asset explain says what to do", strings.Join(edited, ", "))
 }
 
 // read reads one event. Hosts may leave standard input open, so it ends with

@@ -137,8 +137,14 @@ func (v *Vault) Show(id vault.ID, version int, s Subject, r Revision, approved b
 	if err := one.readable(who, at.Ref); err != nil {
 		return nil, err
 	}
-	if approved && !a.Approved() {
-		return nil, fmt.Errorf("%w: %s is not approved at %s; run: lm asset explain %s", ErrNotFound, id, at.Ref, id)
+	if approved {
+		if one, err = v.standing(one, who); err != nil {
+			return nil, err
+		}
+		if one == nil {
+			return nil, fmt.Errorf("%w: %s is not approved at %s; run: lm asset explain %s", ErrNotFound, id, at.Ref, id)
+		}
+		a = one.asset
 	}
 	if version == 0 || version == a.Version {
 		return one.shown(at.Snapshot)
@@ -155,6 +161,27 @@ func (v *Vault) Show(id vault.ID, version int, s Subject, r Revision, approved b
 		return nil, err
 	}
 	return old.shown(old.Snapshot)
+}
+
+// standing is the asset as a loadout speaks of it: as it is if it is approved,
+// else as it was approved last if that is served and the subject may read it;
+// nil if there is none.
+func (v *Vault) standing(s *single, who governance.Who) (*single, error) {
+	old := s.asset.LastApproved
+	switch {
+	case s.asset.Approved():
+		return s, nil
+	case old == nil || !governance.Allowed(&old.Facts, who, vault.PermissionRead):
+		return nil, nil
+	}
+	files, err := v.governed(max(s.config().Policy.Limits.AssetBytes, maxConfig))(s.snapshot.Chain(s.id).Last().Object)
+	if err != nil {
+		return nil, err
+	}
+	for i := range files {
+		files[i].Path = path.Join(old.Path, files[i].Path)
+	}
+	return &single{snapshot: s.snapshot, asset: old, places: []string{old.Path}, files: files, id: s.id}, nil
 }
 
 // shown is the asset for people and programs.

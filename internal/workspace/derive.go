@@ -40,7 +40,7 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 	var h header
 	none := index.Contents{}
 	// Whoever rendered or counted otherwise has another key for the same tree.
-	if json.Unmarshal(base.Vault(), &h) != nil || key(Snapshot{Tree: h.Tree}) != baseKey {
+	if json.Unmarshal(base.Vault(), &h) != nil || key(Snapshot{Tree: h.Tree}) != baseKey || v.found(h.Lost) {
 		return none, false
 	}
 	counter := later(h.Config.Defaults.Tokenizer)
@@ -62,7 +62,7 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 		if err != nil {
 			return none, false
 		}
-		if s, err = vault.Read(files); err != nil {
+		if s, err = vault.Read(files, v.governed(loadLimit(config.Data))); err != nil {
 			return none, false
 		}
 		if !part.add(base.Facts(), s.Facts()) {
@@ -70,12 +70,18 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 		}
 	}
 	h.Key, h.Tree = key(at), at.Tree
+	for id, object := range h.Lost {
+		if !part.has("receipts/asset/" + string(id)) {
+			s.Lost[id] = object
+		}
+	}
+	h.Lost = s.Lost
 	data, err := json.Marshal(h)
 	if err != nil {
 		return none, false
 	}
 	var count *render.Counter
-	if slices.ContainsFunc(s.Assets, func(a *vault.Asset) bool { return a.Approved() }) { // only these have text
+	if slices.ContainsFunc(s.Assets, func(a *vault.Asset) bool { return a.Standing() != nil }) { // only these have text
 		if count, err = counter(); err != nil {
 			return none, false
 		}

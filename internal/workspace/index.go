@@ -25,8 +25,9 @@ type opened struct {
 	*index.Index
 	Snapshot
 	config *vault.Config
-	frame  int          // tokens that stand around the items of a context
-	files  []vault.File // of files as they lie; nil: a commit has them
+	frame  int                 // tokens that stand around the items of a context
+	files  []vault.File        // of files as they lie; nil: a commit has them
+	lost   map[vault.ID]string // objects of approved versions that were not to be had
 }
 
 // header is what an index keeps of the vault itself.
@@ -35,6 +36,8 @@ type header struct {
 	Config *vault.Config `json:"config"`
 	Frame  int           `json:"frame"`
 	Tree   gitstore.Hash `json:"tree"` // of the vault's folder
+	// Lost are the objects of approved versions that this clone did not have.
+	Lost map[vault.ID]string `json:"lost,omitempty"`
 }
 
 // indexRoot is where indexes lie: in the common Git directory, shared by work
@@ -123,7 +126,23 @@ func (v *Vault) current(root string, at Snapshot) *opened {
 	if err != nil {
 		return nil
 	}
+	if v.found(out.lost) {
+		x.Close()
+		_ = index.Discard(root, key(at))
+		return nil
+	}
 	return out
+}
+
+// found says whether an object that an index was built without has come into
+// the repository since, by a fetch for instance.
+func (v *Vault) found(lost map[vault.ID]string) bool {
+	for _, object := range lost {
+		if _, err := v.Repo.Object(gitstore.Hash(object), 0); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func with(x *index.Index, at Snapshot) (*opened, error) {
@@ -136,7 +155,7 @@ func with(x *index.Index, at Snapshot) (*opened, error) {
 		x.Close()
 		return nil, fmt.Errorf("the index's own header: %w", err)
 	}
-	return &opened{Index: x, Snapshot: at, config: h.Config, frame: h.Frame}, nil
+	return &opened{Index: x, Snapshot: at, config: h.Config, frame: h.Frame, lost: h.Lost}, nil
 }
 
 // contents makes what an index is built of.
@@ -154,6 +173,7 @@ func (v *Vault) contents(at *loaded) (index.Contents, error) {
 		Config: s.Config,
 		Frame:  counter.Count(render.Open(s.Config.Project)) + counter.Count(render.Close()),
 		Tree:   at.Tree,
+		Lost:   s.Lost,
 	})
 	if err != nil {
 		return index.Contents{}, err
@@ -171,12 +191,15 @@ func documents(s *vault.Snapshot, counter *render.Counter) (out []index.Document
 	return out
 }
 
-// document is an asset as the index takes it in. Only approved assets are
-// searched and handed out, so only they have text and forms.
+// document is an asset as the index takes it in. Only what was approved is
+// searched and handed out, so only that has text and forms.
 func document(a *vault.Asset, counter *render.Counter) index.Document {
 	d := index.Document{Facts: a.Facts}
-	if !a.Approved() {
+	if a.Standing() == nil {
 		return d
+	}
+	if !a.Approved() {
+		a = a.LastApproved
 	}
 	d.Text = index.Text{Name: a.Name, Description: a.Description, Labels: a.Labels, Body: a.Body()}
 	for _, f := range a.Resources() {

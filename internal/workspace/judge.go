@@ -154,7 +154,7 @@ func (j *judge) readSide(s *side, config vault.File) error {
 		}
 	}
 	var err error
-	if s.s, err = vault.Read(append(files, config)); err != nil {
+	if s.s, err = vault.Read(append(files, config), j.v.governed(loadLimit(config.Data))); err != nil {
 		return err
 	}
 	name := j.config.Policy.AllowedSigners

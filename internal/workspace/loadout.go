@@ -97,6 +97,8 @@ type Selected struct {
 	Score        Score        `json:"score"`
 	Tokens       int          `json:"tokens"`
 	Annotations  Annotations  `json:"annotations"`
+	// EditWaits says that the file was edited after this version was approved.
+	EditWaits bool `json:"edit_waits,omitempty"`
 }
 
 // Binding is the binding that applied.
@@ -256,8 +258,11 @@ func notNil[T any](list []T) []T {
 }
 
 func selected(f *vault.Facts, s governance.Selection, terms []index.TermScore) Selected {
+	waits := f.Served != nil
+	f = f.Standing()
 	out := Selected{
-		ID: f.ID, Type: f.Type, Name: f.Name, Version: f.Version, Digest: f.Digest, Mode: s.Mode, DegradedFrom: s.DegradedFrom,
+		EditWaits: waits,
+		ID:        f.ID, Type: f.Type, Name: f.Name, Version: f.Version, Digest: f.Digest, Mode: s.Mode, DegradedFrom: s.DegradedFrom,
 		Score:  Score{Total: s.Score.Total, Priority: s.Score.Priority, Relevance: s.Score.Relevance, Confidence: s.Score.Confidence, Terms: termsOf(terms)},
 		Tokens: s.Tokens,
 		Annotations: Annotations{

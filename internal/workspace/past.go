@@ -83,11 +83,11 @@ func (p *past) see(l gitstore.Logged) (*single, error) {
 	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 		return nil, err
 	}
-	snapshot, err := vault.Read(files)
+	snapshot, err := vault.Read(files, nil)
 	if err != nil {
 		files = slices.DeleteFunc(files, func(f vault.File) bool { return f.Path == vault.ConfigFile })
 		files = append(files, p.config)
-		if snapshot, err = vault.Read(files); err != nil {
+		if snapshot, err = vault.Read(files, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -50,7 +50,7 @@ func (v *Vault) ApprovePolicy(ctx context.Context, reason string) (*PolicyApprov
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := vault.Read(files)
+	snapshot, err := vault.Read(files, nil)
 	if err != nil {
 		return nil, err
 	}

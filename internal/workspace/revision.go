@@ -201,6 +201,16 @@ func loadLimit(configData []byte) int64 {
 	return max(config.Policy.Limits.AssetBytes, maxConfig)
 }
 
+// limitOf is the loadLimit of a vault's files.
+func limitOf(files []vault.File) int64 {
+	for _, f := range files {
+		if f.Path == vault.ConfigFile {
+			return loadLimit(f.Data)
+		}
+	}
+	return maxConfig
+}
+
 func (v *Vault) commit(rev string) (loaded, error) {
 	commit, err := v.resolve(rev)
 	if err != nil {
@@ -244,12 +254,22 @@ func (v *Vault) filesAt(commit gitstore.Hash, keep gitstore.Keep) ([]vault.File,
 	return v.Repo.Files(commit, v.Prefix, loadLimit(config.Data), keep)
 }
 
+// governed gives the bytes that receipts name, from the repository: what a
+// vault's files refer to beside themselves. Files of more than limit bytes are
+// not loaded.
+func (v *Vault) governed(limit int64) vault.Past {
+	if v.Repo == nil {
+		return nil
+	}
+	return func(object string) ([]vault.File, error) { return v.Repo.Object(gitstore.Hash(object), limit) }
+}
+
 // read makes the snapshot of a vault's files.
 func (v *Vault) read(at *loaded) (*vault.Snapshot, error) {
 	if err := v.load(at); err != nil {
 		return nil, err
 	}
-	s, err := vault.Read(at.files) // beside an invalid vault.yaml there may be a snapshot, for validate
+	s, err := vault.Read(at.files, v.governed(limitOf(at.files))) // beside an invalid vault.yaml there may be a snapshot, for validate
 	if errors.Is(err, vault.ErrNoVault) {
 		return nil, fmt.Errorf("%w at %s in %s; commit it first, or read the files as they lie with --worktree", vault.ErrNoVault, at.Ref, cmp.Or(v.Prefix, "the repository's root"))
 	}

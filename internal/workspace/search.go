@@ -55,7 +55,7 @@ func (x *opened) hits(request governance.Request, ranking *index.Ranking, limit 
 		found = found[:limit]
 	}
 	for _, i := range found {
-		f := &facts[i]
+		f := facts[i].Standing()
 		out.Hits = append(out.Hits, Hit{ID: f.ID, Type: f.Type, Name: f.Name, Description: f.Description, Version: f.Version,
 			Relevance: ranking.Relevance(i), Terms: termsOf(ranking.Terms(i))})
 	}
