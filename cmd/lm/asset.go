@@ -340,8 +340,12 @@ func (c *command) governCommand() *cli.Command {
 			&cli.StringFlag{Name: "id", Usage: "the asset, if no argument names it"},
 			&cli.StringFlag{Name: "patch-json", Aliases: []string{"input-json"}, Usage: "keys as a JSON merge patch: a `FILE`, - or the object itself; flags win over it"},
 			&cli.IntFlag{Name: "expect-version", DefaultText: "any", Usage: "exit 5 unless the asset has version `N`"},
+			&cli.BoolFlag{Name: "changed", Usage: "every asset that an edit or a merge left without a receipt, in one commit; with --status, --reason and --dry-run alone"},
 		),
 		Action: func(ctx *cli.Context) error {
+			if ctx.Bool("changed") {
+				return c.governChanged(ctx)
+			}
 			id := ctx.Args().First()
 			switch flag := ctx.String("id"); {
 			case id == "":
@@ -366,6 +370,50 @@ func (c *command) governCommand() *cli.Command {
 				return v.Govern(ctx.Context, vault.ID(id), change)
 			}, c.printWritten)
 		},
+	}
+}
+
+// governChanged governs all that waits for a receipt.
+func (c *command) governChanged(ctx *cli.Context) error {
+	if err := arguments(ctx); err != nil {
+		return err
+	}
+	for _, name := range ctx.LocalFlagNames() {
+		if !slices.Contains([]string{"changed", "status", "reason", "dry-run", "json", "C", "vault"}, name) {
+			return fmt.Errorf("%w: --changed is about what is committed already, so --%s does not go with it", workspace.ErrUsage, name)
+		}
+	}
+	change, err := c.change(ctx, "patch-json")
+	if err != nil {
+		return err
+	}
+	return answered(c, ctx, func(v *workspace.Vault) (*workspace.GovernedAll, error) {
+		return v.GovernChanged(ctx.Context, change)
+	}, c.printGoverned)
+}
+
+func (c *command) printGoverned(all *workspace.GovernedAll) {
+	for _, w := range all.Assets {
+		verb := ""
+		if all.DryRun {
+			verb = " (not written)"
+		}
+		c.say("%s@%d: %s -> %s, by %s%s", w.ID, w.Version, w.From, w.Status, w.Actor, verb)
+	}
+	if len(all.Assets) == 0 {
+		c.note("nothing waits for a receipt, so nothing was written")
+	} else if !all.DryRun {
+		hooksNote(c, all.Assets[0].Hooks)
+		c.say("  %s, commit %.12s", count(len(all.Assets), "receipt"), all.Commit)
+		if reads := all.Assets[0].Reads; reads != "" {
+			c.say("  agents read %s: push this commit there", reads)
+		}
+	}
+	for _, id := range all.Withdrawn {
+		c.note("%s: its state was changed by hand and its content was not, so it is left alone; run: lm asset govern %s --status <state>", id, id)
+	}
+	if all.Hidden > 0 {
+		c.note("%d more that you may not read", all.Hidden)
 	}
 }
 

@@ -39,10 +39,18 @@ type wanted struct {
 	executable []string     // files that get the executable bit if they are new
 }
 
-// settle decides on a change of files, sets state and version, and commits it
-// with its receipt. Without a status an approved asset whose content changes
-// goes back to candidate.
+// settle decides on a change of files and commits it with its receipt.
 func (s *session) settle(ctx context.Context, e *edited, chain vault.Chain, w wanted) (*Written, error) {
+	a, err := s.decide(e, chain, w)
+	if err != nil {
+		return nil, err
+	}
+	return s.write(ctx, e.config, *a)
+}
+
+// decide decides on a change of files and sets state and version. Without a
+// status an approved asset whose content changes goes back to candidate.
+func (s *session) decide(e *edited, chain vault.Chain, w wanted) (*act, error) {
 	before, after, config, last := e.before, e.after, e.config, chain.Last()
 	fresh := last == nil || last.Digest != after.Digest
 	from := governance.State(before.Status, before.Digest, chain)
@@ -76,8 +84,8 @@ func (s *session) settle(ctx context.Context, e *edited, chain vault.Chain, w wa
 	if err != nil {
 		return nil, err
 	}
-	return s.write(ctx, config, act{
+	return &act{
 		kind: vault.ReceiptGoverned, verb: w.verb, before: before, after: e.after, from: from, last: last, authors: authors, executable: w.executable,
 		reason: w.change.Reason, dryRun: w.change.DryRun, files: e.written, object: object, content: e.file(e.after.KeyFile()).Data, changed: what,
-	})
+	}, nil
 }

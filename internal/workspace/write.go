@@ -310,6 +310,62 @@ type act struct {
 
 // write commits an act with its receipt.
 func (s *session) write(ctx context.Context, config *vault.Config, a act) (*Written, error) {
+	out, err := s.writeAll(ctx, config, []act{a})
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+// writeAll commits acts on different assets with their receipts, all in one
+// commit; the dry run of one is that of all.
+func (s *session) writeAll(ctx context.Context, config *vault.Config, acts []act) ([]*Written, error) {
+	change := gitstore.Change{
+		Expect: s.head.Commit, Files: map[string][]byte{}, Name: s.writer.name, Email: s.writer.email, When: s.now,
+		Reads: []string{s.v.inRepo(vault.ConfigFile)},
+	}
+	var out []*Written
+	var receipts []*vault.Receipt
+	for _, a := range acts {
+		r, receipt, err := s.receipt(config, a)
+		if err != nil {
+			return nil, err
+		}
+		receipts = append(receipts, r)
+		out = append(out, &Written{
+			ID: a.after.ID, Type: a.after.Type, Name: a.after.Name, Version: a.after.Version, From: a.from, Status: a.after.Status,
+			Digest: a.after.Digest, Path: a.after.KeyFile(), Changed: notNil(a.changed), Receipt: receipt.Path, Hash: r.Hash(),
+			Actor: s.writer.Subject, DryRun: a.dryRun, Hooks: notNil(s.v.Repo.Hooks()), Content: a.content,
+			Approve: config.GovernCommand(a.after.ID, vault.StatusApproved),
+		})
+		change.Files[s.v.inRepo(receipt.Path)] = receipt.Data
+		for p, data := range a.files {
+			change.Files[s.v.inRepo(p)] = data
+		}
+		for _, p := range a.executable {
+			change.Executable = append(change.Executable, s.v.inRepo(p))
+		}
+		change.Reads = append(change.Reads, s.v.inRepo(a.after.Path), s.v.inRepo(path.Dir(receipt.Path)))
+	}
+	if acts[0].dryRun {
+		return out, nil
+	}
+	change.Message = message(acts, receipts)
+	commit, err := s.v.Repo.Commit(ctx, change)
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.v.trusted(Revision{})
+	for _, w := range out {
+		if w.Commit = commit; err == nil && at.Commit != commit {
+			w.Reads = at.Ref
+		}
+	}
+	return out, nil
+}
+
+// receipt makes the receipt of an act.
+func (s *session) receipt(config *vault.Config, a act) (*vault.Receipt, vault.File, error) {
 	r := &vault.Receipt{
 		Project: config.Project, Subject: "asset/" + string(a.after.ID), Kind: a.kind, Seq: 1, Version: a.after.Version,
 		From: a.from, To: a.after.Status, Digest: a.after.Digest, Object: string(a.object), Actor: s.writer.Subject,
@@ -328,51 +384,30 @@ func (s *session) write(ctx context.Context, config *vault.Config, a act) (*Writ
 		err = errors.New("it reads back as another one")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: no receipt can be written, perhaps for its reason: %w", ErrUsage, err)
+		return nil, vault.File{}, fmt.Errorf("%w: no receipt can be written, perhaps for its reason: %w", ErrUsage, err)
 	}
-	out := &Written{
-		ID: a.after.ID, Type: a.after.Type, Name: a.after.Name, Version: a.after.Version, From: a.from, Status: a.after.Status,
-		Digest: a.after.Digest, Path: a.after.KeyFile(), Changed: notNil(a.changed), Receipt: receipt.Path, Hash: r.Hash(),
-		Actor: s.writer.Subject, DryRun: a.dryRun, Hooks: notNil(s.v.Repo.Hooks()), Content: a.content,
-		Approve: config.GovernCommand(a.after.ID, vault.StatusApproved),
-	}
-	if a.dryRun {
-		return out, nil
-	}
-	files := map[string][]byte{s.v.inRepo(receipt.Path): receipt.Data}
-	for p, data := range a.files {
-		files[s.v.inRepo(p)] = data
-	}
-	var executable []string
-	for _, p := range a.executable {
-		executable = append(executable, s.v.inRepo(p))
-	}
-	commit, err := s.v.Repo.Commit(ctx, gitstore.Change{
-		Expect: s.head.Commit, Files: files, Executable: executable, Message: message(a, r), Name: s.writer.name, Email: s.writer.email, When: s.now,
-		Reads: []string{s.v.inRepo(a.after.Path), s.v.inRepo(path.Dir(receipt.Path)), s.v.inRepo(vault.ConfigFile)},
-	})
-	if err != nil {
-		return nil, err
-	}
-	out.Commit = commit
-	if at, err := s.v.trusted(Revision{}); err == nil && at.Commit != commit {
-		out.Reads = at.Ref
-	}
-	return out, nil
+	return r, receipt, nil
 }
-
 // message is the commit's message with its trailers (format.md §4).
-func message(a act, r *vault.Receipt) string {
+func message(acts []act, receipts []*vault.Receipt) string {
 	var b bytes.Buffer
+	a, r := acts[0], receipts[0]
 	change := string(r.To)
 	if a.from != "" {
 		change = fmt.Sprintf("%s -> %s", a.from, r.To)
 	}
-	fmt.Fprintf(&b, "%s %s: %s\n\n", a.verb, a.after.ID, change)
+	if len(acts) == 1 {
+		fmt.Fprintf(&b, "%s %s: %s\n\n", a.verb, a.after.ID, change)
+	} else {
+		fmt.Fprintf(&b, "%s %d assets\n\n", a.verb, len(acts))
+	}
 	if r.Reason != "" {
 		// On one line with a word before it, it can neither forge nor break a trailer.
 		fmt.Fprintf(&b, "Reason: %s\n\n", strings.Join(strings.Fields(r.Reason), " "))
 	}
-	fmt.Fprintf(&b, "Lm-Asset: %s@%d\nLm-Transition: %s -> %s\nLm-Receipt: %s\nLm-Actor: %s\n", a.after.ID, a.after.Version, a.from, r.To, r.Hash(), r.Actor)
+	for i, a := range acts {
+		fmt.Fprintf(&b, "Lm-Asset: %s@%d\nLm-Transition: %s -> %s\nLm-Receipt: %s\n", a.after.ID, a.after.Version, a.from, receipts[i].To, receipts[i].Hash())
+	}
+	fmt.Fprintf(&b, "Lm-Actor: %s\n", r.Actor)
 	return b.String()
 }
