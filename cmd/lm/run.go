@@ -124,7 +124,7 @@ func (c *command) app() *cli.App {
 		Writer:    c.stdout,
 		ErrWriter: c.stderr,
 		Commands: []*cli.Command{
-			c.initCommand(), c.statusCommand(), c.assetCommand(), c.loadoutCommand(), c.searchCommand(), c.validateCommand(), c.verifyCommand(), c.policyCommand(), c.testCommand(), c.schemaCommand(), c.formatCommand(), c.agentCommand(),
+			c.initCommand(), c.statusCommand(), c.doctorCommand(), c.assetCommand(), c.loadoutCommand(), c.searchCommand(), c.validateCommand(), c.verifyCommand(), c.policyCommand(), c.testCommand(), c.schemaCommand(), c.formatCommand(), c.agentCommand(),
 			c.indexCommand(), c.hookCommand(), c.versionCommand(), c.completionCommand(),
 		},
 		HideVersion:          true,
