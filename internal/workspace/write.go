@@ -388,6 +388,7 @@ func (s *session) receipt(config *vault.Config, a act) (*vault.Receipt, vault.Fi
 	}
 	return r, receipt, nil
 }
+
 // message is the commit's message with its trailers (format.md §4).
 func message(acts []act, receipts []*vault.Receipt) string {
 	var b bytes.Buffer
