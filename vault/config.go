@@ -138,6 +138,22 @@ func (c *Config) PersonWithEmail(email string) string {
 	return ""
 }
 
+// PersonOnGitHub is the id of the person with a login on GitHub, whatever its
+// case; "" if there is none, or more than one.
+func (c *Config) PersonOnGitHub(login string) string {
+	found := ""
+	for _, id := range sortedKeys(c.People) {
+		switch {
+		case !strings.EqualFold(c.People[id].GitHub, login):
+		case found != "":
+			return ""
+		default:
+			found = id
+		}
+	}
+	return found
+}
+
 // TeamsOf lists the teams of a person, sorted.
 func (c *Config) TeamsOf(person string) []string {
 	var out []string

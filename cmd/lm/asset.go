@@ -341,6 +341,8 @@ func (c *command) governCommand() *cli.Command {
 			&cli.StringFlag{Name: "patch-json", Aliases: []string{"input-json"}, Usage: "keys as a JSON merge patch: a `FILE`, - or the object itself; flags win over it"},
 			&cli.IntFlag{Name: "expect-version", DefaultText: "any", Usage: "exit 5 unless the asset has version `N`"},
 			&cli.BoolFlag{Name: "changed", Usage: "every asset that an edit or a merge left without a receipt, in one commit; with --status, --reason and --dry-run alone"},
+			&cli.StringFlag{Name: "reviewer", Usage: "with --changed: in the name of `github:LOGIN`, who approved this very commit on the forge; for CI"},
+			&cli.StringFlag{Name: "base", Usage: "with --reviewer: whose vault.yaml says who that is; else what agents read"},
 		),
 		Action: func(ctx *cli.Context) error {
 			if ctx.Bool("changed") {
@@ -355,6 +357,9 @@ func (c *command) governCommand() *cli.Command {
 			}
 			if id == "" {
 				return arguments(ctx, "ID")
+			}
+			if ctx.IsSet("reviewer") || ctx.IsSet("base") {
+				return fmt.Errorf("%w: --reviewer and --base go with --changed", workspace.ErrUsage)
 			}
 			if err := arguments(ctx, "[ID]"); err != nil {
 				return err
@@ -379,7 +384,7 @@ func (c *command) governChanged(ctx *cli.Context) error {
 		return err
 	}
 	for _, name := range ctx.LocalFlagNames() {
-		if !slices.Contains([]string{"changed", "status", "reason", "dry-run", "json", "C", "vault"}, name) {
+		if !slices.Contains([]string{"changed", "status", "reason", "dry-run", "reviewer", "base", "json", "C", "vault"}, name) {
 			return fmt.Errorf("%w: --changed is about what is committed already, so --%s does not go with it", workspace.ErrUsage, name)
 		}
 	}
@@ -387,8 +392,14 @@ func (c *command) governChanged(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	var review *workspace.Review
+	if ctx.IsSet("reviewer") {
+		review = &workspace.Review{Reviewer: ctx.String("reviewer"), Base: ctx.String("base")}
+	} else if ctx.IsSet("base") {
+		return fmt.Errorf("%w: --base goes with --reviewer", workspace.ErrUsage)
+	}
 	return answered(c, ctx, func(v *workspace.Vault) (*workspace.GovernedAll, error) {
-		return v.GovernChanged(ctx.Context, change)
+		return v.GovernChanged(ctx.Context, change, review)
 	}, c.printGoverned)
 }
 

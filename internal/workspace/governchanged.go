@@ -26,8 +26,8 @@ type GovernedAll struct {
 // receipt for its content at HEAD into a state, all in one commit: those that
 // say approved, and candidates. Drafts wait for their authors. Of the change
 // only Status, Reason and DryRun count. All are governed or none: the error
-// names each that cannot be.
-func (v *Vault) GovernChanged(ctx context.Context, c Change) (*GovernedAll, error) {
+// names each that cannot be. review nil: whoever calls governs.
+func (v *Vault) GovernChanged(ctx context.Context, c Change, review *Review) (*GovernedAll, error) {
 	s, err := v.session()
 	if err != nil {
 		return nil, err
@@ -38,6 +38,11 @@ func (v *Vault) GovernChanged(ctx context.Context, c Change) (*GovernedAll, erro
 	}
 	if s.writer, err = v.actor(config); err != nil {
 		return nil, err
+	}
+	if review != nil {
+		if err := s.reviewed(config, *review); err != nil {
+			return nil, err
+		}
 	}
 	out := &GovernedAll{Assets: []*Written{}, DryRun: c.DryRun, Withdrawn: []vault.ID{}}
 	ids, err := s.unreceipted(ctx, out)

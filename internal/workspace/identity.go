@@ -147,7 +147,7 @@ func choose(kind string, given, known []string, fixed bool) ([]string, error) {
 type writer struct {
 	governance.Actor
 	name, email string
-	person      vault.Subject // whom Git's email names
+	person      vault.Subject // whom Git's email names; "" for a machine that reports a review
 	// identity says how the actor was told apart from the agent in whose shell
 	// the call was made; "" if nothing had to be.
 	identity string

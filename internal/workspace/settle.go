@@ -17,8 +17,10 @@ func (s *session) open(id vault.ID, expect int) (*single, vault.Chain, error) {
 		return nil, nil, err
 	}
 	config := one.config()
-	if s.writer, err = s.v.actor(config); err != nil {
-		return nil, nil, err
+	if s.writer.Subject == "" {
+		if s.writer, err = s.v.actor(config); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := one.readable(s.writer.Who, s.head.Ref); err != nil {
 		return nil, nil, err

@@ -227,7 +227,7 @@ func (s *session) authors(config *vault.Config, a *vault.Asset, last *vault.Rece
 		switch id := config.PersonWithEmail(email); {
 		case id != "":
 			out = append(out, "user:"+id)
-		case strings.EqualFold(email, s.writer.email):
+		case s.writer.person != "" && strings.EqualFold(email, s.writer.email):
 			out = append(out, string(s.writer.person))
 		default:
 			out = append(out, email)
