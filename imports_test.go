@@ -21,16 +21,18 @@ type room struct {
 // run one way; an edge that is not here fails the test.
 var rooms = map[string]room{
 	"agentprotocol":      {nil, "other programs compile against the contract; it hangs on nothing"},
-	"vault":              {nil, "the format is bytes in, values out; everything else stands on it"},
+	"vault":              {[]string{"vault/signature"}, "the format is bytes in, values out; everything else stands on it"},
+	"vault/signature":    {nil, "whose signature it is, is the vault's to say"},
+	"internal/sshkeys":   {nil, "it finds keys, and knows not what they sign"},
 	"vault/gitstore":     {[]string{"vault"}, "it gives files and takes commits, and knows no rule"},
 	"governance":         {[]string{"vault"}, "the rules must not hang on how assets are stored or searched"},
 	"index":              {[]string{"vault"}, "relevance must not know who is asking"},
 	"internal/render":    {[]string{"vault"}, "what an agent reads hangs on the asset alone"},
 	"internal/testvault": {[]string{"vault"}, "tests of every room may use it"},
 	"internal/bench":     {[]string{"vault", "internal/testvault"}, "it drives the command from outside, as whoever uses it does"},
-	"internal/workspace": {[]string{"vault", "vault/gitstore", "governance", "index", "internal/render"}, "this is where the rooms are joined"},
+	"internal/workspace": {[]string{"vault", "vault/gitstore", "governance", "index", "internal/render", "internal/sshkeys", "vault/signature"}, "this is where the rooms are joined"},
 	"internal/hook":      {[]string{"vault", "internal/workspace"}, "a hook asks for a loadout like everybody else"},
-	"cmd/lm":             {[]string{"vault", "vault/gitstore", "governance", "index", "internal/hook", "internal/workspace"}, "the command is on top"},
+	"cmd/lm":             {[]string{"vault", "vault/gitstore", "governance", "index", "internal/hook", "internal/sshkeys", "internal/workspace"}, "the command is on top"},
 }
 
 // keepers says which packages may import what of others, tests aside.
@@ -44,11 +46,12 @@ var keepers = []struct {
 	{regexp.MustCompile(`^gopkg\.in/yaml`), []string{"vault"}, "one place knows how files are written"},
 	{regexp.MustCompile(`^github\.com/urfave/cli|^github\.com/jedib0t/`), []string{"cmd/lm"}, "flags and tables are the command's"},
 	{regexp.MustCompile(`^github\.com/aymanbagabas/`), []string{"internal/workspace"}, "one place compares versions"},
+	{regexp.MustCompile(`^golang\.org/x/crypto/|sshsig`), []string{"vault/signature", "internal/sshkeys", "internal/workspace"}, "keys and signatures have few doors"},
 	{regexp.MustCompile(`tokenizer`), []string{"internal/render"}, "tokens are counted where text is made"},
 }
 
 // pure packages do no IO and read no clock and no environment.
-var pure = []string{"vault", "governance", "agentprotocol"}
+var pure = []string{"vault", "vault/signature", "governance", "agentprotocol"}
 
 var impure = regexp.MustCompile(`^(os|net|syscall|io/ioutil|math/rand|crypto/rand|log)(/|$)`)
 

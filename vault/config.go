@@ -104,7 +104,7 @@ func DefaultConfig() *Config {
 	return &Config{
 		Defaults: Defaults{Visibility: VisibilityProject, TokenBudget: 2048, Tokenizer: "o200k_base"},
 		Policy: Policy{
-			OnEdit: OnEditLastApproved, Signatures: "off", AllowedSigners: "allowed_signers", RelevanceFloor: 500,
+			OnEdit: OnEditLastApproved, Signatures: SignaturesOff, AllowedSigners: "allowed_signers", RelevanceFloor: 500,
 			Limits: Limits{AssetBytes: 1 << 20, FolderBytes: 8 << 20, FolderFiles: 512},
 			Memory: Memory{
 				Branch:  "lm/inbox",
@@ -253,7 +253,7 @@ var (
 	personCapabilities = []string{"read", "propose", "review", "approve", "confirm", "handoff", "feedback"}
 	trustLevels        = []string{"adapter", "collaborator", "owner"}
 	onEdit             = []string{OnEditLastApproved, OnEditWithhold}
-	signatureRules     = []string{"off", "required"}
+	signatureRules     = []string{SignaturesOff, SignaturesRequired}
 	risks              = []string{"low", "medium", "high"}
 )
 
@@ -359,14 +359,15 @@ func (c *Config) readPolicy(d *document, n *yaml.Node, field string) {
 		"require_reason":    func(n *yaml.Node, f string) { p.RequireReason = d.boolean(n, f) },
 		"on_edit":           func(n *yaml.Node, f string) { p.OnEdit = oneOf(d, n, f, onEdit) },
 		"signatures": func(n *yaml.Node, f string) {
-			if p.Signatures = oneOf(d, n, f, signatureRules); p.Signatures == "required" {
-				d.at(follow(n), Error, f, "use an lm that knows signatures, or write off", "this lm verifies no signatures, so nothing would count as approved")
-			}
+			p.Signatures = oneOf(d, n, f, signatureRules)
 		},
 		"allowed_signers": func(n *yaml.Node, f string) {
 			value, ok := d.text(n, f)
 			if err := CheckPath(value); ok && err != nil {
 				d.at(follow(n), Error, f, "name a file inside the vault", "%s", err)
+			}
+			if top, _, below := strings.Cut(value, "/"); below && Relevant(top, true) || value == ConfigFile {
+				d.at(follow(n), Error, f, "keep it in the vault's folder, as allowed_signers", "%s has a meaning of its own", value)
 			}
 			p.AllowedSigners = value
 		},

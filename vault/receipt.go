@@ -49,7 +49,8 @@ type Receipt struct {
 	Identity string
 
 	hash    Digest
-	invalid bool // the file at this place of the chain could not be read
+	signed  []byte // the canonical form, of a receipt that was read with a signature
+	invalid bool   // the file at this place of the chain could not be read
 }
 
 // ReceiptPath is where the receipt with this place in the chain of a subject
@@ -159,7 +160,10 @@ func (r *Receipt) read(d *document) {
 		}
 	}
 	if written := d.asWritten(); d.err() == nil {
-		r.hash = digestOf(string(canonicalJSON(written)))
+		canonical := canonicalJSON(written)
+		if r.hash = digestOf(string(canonical)); r.Signature != "" {
+			r.signed = canonical
+		}
 	}
 }
 
@@ -192,6 +196,14 @@ func (d *document) asWritten() map[string]any {
 
 // receiptMend is the way out for every receipt that is not as lm wrote it.
 const receiptMend = "receipts are never edited: restore the file from Git (git log -- <file>, then git checkout <commit> -- <file>)"
+
+// Canonical is the canonical form: what is hashed and signed (format.md §4).
+func (r *Receipt) Canonical() []byte {
+	if r.signed != nil {
+		return r.signed
+	}
+	return canonicalJSON(r.keys())
+}
 
 // keys are the receipt's keys that are present, as they are hashed.
 func (r *Receipt) keys() map[string]any {

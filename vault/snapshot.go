@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"longmemory.dev/lm/vault/signature"
 )
 
 // ErrNoVault says that a folder has no vault.yaml.
@@ -30,6 +32,7 @@ type Snapshot struct {
 	// what is wrong with the others. They are no assets: no index holds them.
 	Loadouts        []*LoadoutTest
 	LoadoutProblems []Problem
+	signers         *signature.Signers
 	// Lost are the Git objects of approved versions that would be served and were
 	// not to be had, by asset. With them the snapshot would say more.
 	Lost map[ID]string
@@ -38,7 +41,7 @@ type Snapshot struct {
 // RulesVersion names the rules by which Read decides what is valid and what is
 // receipted. It counts up with each change of them, so that no index outlives
 // the rules that it was built by.
-const RulesVersion = "3"
+const RulesVersion = "4"
 
 // Relevant says whether a path below a vault's folder can matter to a
 // Snapshot, so that a reader of a repository whose root is the vault leaves
@@ -112,6 +115,7 @@ func Read(files []File, past Past) (*Snapshot, error) {
 	s.excludeTwins(&found)
 	s.readReceipts(files, &found)
 	if configErr == nil {
+		s.readSigners(files, &found)
 		s.standing(&found, past)
 	}
 	s.Problems = found.list()
@@ -304,7 +308,11 @@ func (s *Snapshot) standing(found *findings, past Past) {
 		if last != nil {
 			a.Modified = last.At
 		}
-		a.Receipted = broken == nil && last != nil && last.To == a.Status && last.Digest == a.Digest
+		var unsigned error
+		if broken == nil && last != nil && last.To == StatusApproved {
+			unsigned = s.Unsigned(last)
+		}
+		a.Receipted = broken == nil && unsigned == nil && last != nil && last.To == a.Status && last.Digest == a.Digest
 		if broken == nil && last != nil && last.Digest == a.Digest && last.Version != a.Version {
 			line, column := a.Place("version")
 			found.add(Problem{Severity: Warning, Path: a.KeyFile(), Line: max(line, 1), Column: max(column, 1), Field: "version",
@@ -312,15 +320,15 @@ func (s *Snapshot) standing(found *findings, past Past) {
 				Mend:    fmt.Sprintf("write version: %d", last.Version)})
 			a.Version = last.Version
 		}
-		if s.edited(a, last, broken) {
+		if unsigned == nil && s.edited(a, last, broken) {
 			s.serve(a, last, past)
 		}
 		line, column := a.Place("status")
 		switch {
 		case a.Receipted || broken != nil && a.Status != StatusApproved:
 		case a.Status == StatusApproved:
-			found.add(s.unreceipted(a, last, broken))
-		case last != nil && last.Digest == a.Digest:
+			found.add(s.unreceipted(a, last, broken, unsigned))
+		case last != nil && last.Digest == a.Digest && last.To != a.Status:
 			found.add(Problem{Severity: Warning, Path: a.KeyFile(), Line: line, Column: column, Field: "status",
 				Message: fmt.Sprintf("it says %s, and receipt %04d says %s of this very content", a.Status, last.Seq, last.To),
 				Mend:    "run: " + s.Config.GovernCommand(a.ID, last.To)})
@@ -328,12 +336,15 @@ func (s *Snapshot) standing(found *findings, past Past) {
 	}
 }
 
-func (s *Snapshot) unreceipted(a *Asset, last *Receipt, broken error) Problem {
+func (s *Snapshot) unreceipted(a *Asset, last *Receipt, broken, unsigned error) Problem {
 	why := "it is approved by hand: no receipt says so"
 	mend := "review it and run: " + s.Config.GovernCommand(a.ID, StatusApproved)
 	switch {
 	case broken != nil:
 		why, mend = "it says approved, and its chain of receipts is broken", "restore the receipts from Git: git log -- "+path.Dir(ReceiptPath("asset/"+string(a.ID), 1))
+	case unsigned != nil:
+		p := unsigned.(Problem)
+		why = fmt.Sprintf("of receipt %04d, %s", last.Seq, p.Message)
 	case last != nil && last.Digest != a.Digest:
 		why = fmt.Sprintf("it was changed after receipt %04d", last.Seq)
 	case last != nil:
@@ -343,7 +354,7 @@ func (s *Snapshot) unreceipted(a *Asset, last *Receipt, broken error) Problem {
 	switch {
 	case a.Served != nil:
 		gets = fmt.Sprintf("agents get version %d, as it was approved", last.Version)
-	case s.edited(a, last, broken):
+	case unsigned == nil && s.edited(a, last, broken):
 		gets = fmt.Sprintf("no agent gets it (version %d was approved, and this clone does not have its bytes)", last.Version)
 	}
 	line, column := a.Place("status")

@@ -167,6 +167,7 @@ func changeFlags() []cli.Flag {
 		&cli.StringFlag{Name: "expires-at", Usage: "a date or an RFC 3339 `TIME`"},
 		&cli.StringFlag{Name: "content-file", Usage: "the content from `FILE`, - for standard input"},
 		&cli.StringFlag{Name: "reason", Usage: "why, for the receipt"},
+		keyFlag(),
 		&cli.BoolFlag{Name: "dry-run", Usage: "show what would be written, and write nothing"},
 	}
 }
@@ -384,7 +385,7 @@ func (c *command) governChanged(ctx *cli.Context) error {
 		return err
 	}
 	for _, name := range ctx.LocalFlagNames() {
-		if !slices.Contains([]string{"changed", "status", "reason", "dry-run", "reviewer", "base", "json", "C", "vault"}, name) {
+		if !slices.Contains([]string{"changed", "status", "reason", "dry-run", "reviewer", "base", "key", "json", "C", "vault"}, name) {
 			return fmt.Errorf("%w: --changed is about what is committed already, so --%s does not go with it", workspace.ErrUsage, name)
 		}
 	}

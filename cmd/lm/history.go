@@ -136,6 +136,7 @@ func writeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "status", Usage: "the state that it gets, such as approved; else it goes back to candidate"},
 		&cli.StringFlag{Name: "reason", Usage: "why, for the receipt"},
+		keyFlag(),
 		&cli.IntFlag{Name: "expect-version", DefaultText: "any", Usage: "exit 5 unless the asset has version `N`"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "show what would be written, and write nothing"},
 	}

@@ -11,7 +11,7 @@ func (c *command) policyCommand() *cli.Command {
 		Name: "policy", Usage: "who may do what",
 		Subcommands: []*cli.Command{{
 			Name: "approve", Usage: "write the receipt for a committed change of vault.yaml's policy, people or teams, or of allowed_signers",
-			Flags: []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the receipt"}},
+			Flags: []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the receipt"}, keyFlag()},
 			Action: func(ctx *cli.Context) error {
 				if err := arguments(ctx); err != nil {
 					return err

@@ -15,6 +15,7 @@ import (
 
 	"longmemory.dev/lm/governance"
 	"longmemory.dev/lm/internal/hook"
+	"longmemory.dev/lm/internal/sshkeys"
 	"longmemory.dev/lm/internal/workspace"
 	"longmemory.dev/lm/vault"
 	"longmemory.dev/lm/vault/gitstore"
@@ -44,6 +45,7 @@ var exitCodes = []struct {
 }{
 	{workspace.ErrUsage, exitUsage},
 	{governance.ErrReason, exitUsage},
+	{sshkeys.ErrNoKey, exitUsage},
 	{governance.ErrDenied, exitDenied},
 	{governance.ErrTransition, exitInvalid},
 	{workspace.ErrConflict, exitConflict},
@@ -263,7 +265,7 @@ func arguments(ctx *cli.Context, names ...string) error {
 
 // env is what the call knows of its surroundings.
 func (c *command) env(ctx *cli.Context) workspace.Env {
-	e := workspace.Env{Dir: ctx.String("C"), Vault: ctx.String("vault"), Getenv: os.Getenv, Environ: os.Environ, Now: time.Now}
+	e := workspace.Env{Dir: ctx.String("C"), Vault: ctx.String("vault"), Key: ctx.String("key"), Getenv: os.Getenv, Environ: os.Environ, Now: time.Now}
 	if e.Dir == "" {
 		e.Dir = "."
 	}
@@ -276,6 +278,11 @@ func (c *command) env(ctx *cli.Context) workspace.Env {
 		}
 	}
 	return e
+}
+
+// keyFlag names the key of a write.
+func keyFlag() cli.Flag {
+	return &cli.StringFlag{Name: "key", Usage: "sign the receipt with the SSH key in `FILE` (.pub: the ssh-agent's); else, where signatures are required, with Git's user.signingkey"}
 }
 
 // inVault makes a call to the vault that the command line names.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/urfave/cli/v2"
 
 	"longmemory.dev/lm/internal/workspace"
@@ -32,7 +34,11 @@ func (c *command) verifyCommand() *cli.Command {
 					c.note("not seen: %s", plain(what))
 				}
 				if format == "text" || format == "github" {
-					c.note("%s in %s, %s, %s", count(r.Receipts, "receipt"), count(r.Chains, "chain"), count(errors, "error"), count(len(r.Problems)-errors, "warning"))
+					signed := ""
+					if r.Signed > 0 {
+						signed = fmt.Sprintf(" (%d signed)", r.Signed)
+					}
+					c.note("%s%s in %s, %s, %s", count(r.Receipts, "receipt"), signed, count(r.Chains, "chain"), count(errors, "error"), count(len(r.Problems)-errors, "warning"))
 				}
 				return err
 			})

@@ -235,6 +235,13 @@ func (s *single) readable(who governance.Who, ref string) error {
 	return fmt.Errorf("%s is no valid asset:\n%w", s.id, all)
 }
 
+// unsigned says that the last receipt lacks the signature that the vault
+// requires.
+func (s *single) unsigned() bool {
+	last := s.snapshot.Chain(s.id).Last()
+	return last != nil && s.snapshot.Unsigned(last) != nil
+}
+
 func (s *single) config() *vault.Config { return s.snapshot.Config }
 
 func (s *single) missing(id vault.ID, ref string) error {

@@ -44,8 +44,9 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 		return none, false
 	}
 	counter := later(h.Config.Defaults.Tokenizer)
-	changed, err := v.Repo.Changes(h.Tree, at.Tree, vault.Relevant)
-	if err != nil || slices.Contains(changed, vault.ConfigFile) {
+	signers := only(h.Config.Policy.AllowedSigners)
+	changed, err := v.Repo.Changes(h.Tree, at.Tree, func(p string, folder bool) bool { return vault.Relevant(p, folder) || signers(p, folder) })
+	if err != nil || slices.Contains(changed, vault.ConfigFile) || slices.Contains(changed, h.Config.Policy.AllowedSigners) {
 		return none, false
 	}
 	config, err := v.Repo.File(at.Commit, v.inRepo(vault.ConfigFile), maxConfig)
@@ -58,7 +59,7 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 		if len(part.at) > 100+len(base.Facts())/50 {
 			return none, false // reading all at once is faster
 		}
-		files, err := v.Repo.Some(at.Commit, v.Prefix, part.paths(), loadLimit(config.Data))
+		files, err := v.Repo.Some(at.Commit, v.Prefix, append(part.paths(), h.Config.Policy.AllowedSigners), loadLimit(config.Data))
 		if err != nil {
 			return none, false
 		}

@@ -155,6 +155,12 @@ func (d *doctor) reads() bool {
 	case err == nil && !writer.Listed && writer.Subject.Kind() == vault.KindUser:
 		d.find(vault.Warning, "identity", string(writer.Subject), fmt.Sprintf("your Git email %s is none of the people in vault.yaml, so you can change nothing", writer.email),
 			"git config user.email <an email that vault.yaml lists>")
+	case err == nil && config.Policy.Signatures == vault.SignaturesRequired:
+		if _, done, err := d.signer(""); err != nil {
+			d.find(vault.Warning, "identity", string(writer.Subject), "this vault requires signed receipts, and you can sign none: "+err.Error(), "git config user.signingkey <public key file>")
+		} else {
+			done()
+		}
 	}
 	return true
 }

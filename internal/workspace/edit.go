@@ -113,7 +113,7 @@ func (d *Draft) Edit(ctx context.Context, text []byte, c Change) (*Written, erro
 		return nil, err
 	}
 	s, before := d.session, d.one.asset
-	e := &edited{files: slices.Clone(d.one.files), before: before, config: d.one.config(), written: map[string][]byte{}}
+	e := &edited{files: slices.Clone(d.one.files), before: before, config: d.one.config(), unsigned: d.one.unsigned(), written: map[string][]byte{}}
 	e.set(d.Path, text)
 	if err := e.parse(before.Path); err != nil {
 		return nil, err

@@ -14,11 +14,14 @@ import (
 
 // edited is an asset on its way from the committed bytes to new ones.
 type edited struct {
-	files   []vault.File // of the asset, paths relative to the vault
-	before  *vault.Asset
-	after   *vault.Asset
-	config  *vault.Config
-	written map[string][]byte // what is to be committed; nil: removed
+	files  []vault.File // of the asset, paths relative to the vault
+	before *vault.Asset
+	after  *vault.Asset
+	config *vault.Config
+	// unsigned says that the last receipt counts for nothing for want of a
+	// signature, so that the same state of the same content is worth another.
+	unsigned bool
+	written  map[string][]byte // what is to be committed; nil: removed
 }
 
 // apply makes the change but for state and version, and returns the state that

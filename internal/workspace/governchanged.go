@@ -100,12 +100,12 @@ func (s *session) again(id vault.ID, c Change, out *GovernedAll) (*act, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &edited{files: one.files, before: one.asset, config: one.config()}
+	e := &edited{files: one.files, before: one.asset, config: one.config(), unsigned: one.unsigned()}
 	asked, err := e.apply(Change{Status: c.Status})
 	if err != nil {
 		return nil, err
 	}
-	if last := chain.Last(); last != nil && last.Digest == e.after.Digest && one.asset.Status != asked {
+	if last := chain.Last(); last != nil && !e.unsigned && last.Digest == e.after.Digest && one.asset.Status != asked {
 		out.Withdrawn = append(out.Withdrawn, id)
 		return nil, nil
 	}

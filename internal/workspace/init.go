@@ -73,7 +73,7 @@ func Init(ctx context.Context, env Env, dir string, team bool) (*Initialized, er
 	}
 	v := &Vault{env: env, Dir: dir}
 	out := &Initialized{Sample: sampleID, Team: team, Path: dir}
-	if v.Repo, err = gitstore.Open(dir); errors.Is(err, gitstore.ErrNoRepository) {
+	if err = v.openRepo(dir); errors.Is(err, gitstore.ErrNoRepository) {
 		// Git must know the person before a repository is left behind.
 		if _, err = v.actor(vault.DefaultConfig()); err != nil {
 			return nil, err
@@ -84,6 +84,7 @@ func Init(ctx context.Context, env Env, dir string, team bool) (*Initialized, er
 	if err != nil {
 		return nil, err
 	}
+	v.Repo.Sign = v.signCommit
 	defer v.Close()
 	if v.Repo.Bare() {
 		return nil, fmt.Errorf("%w: %s is a bare repository; make the vault in a clone of it", ErrUsage, dir)

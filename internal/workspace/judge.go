@@ -145,19 +145,24 @@ func (j *judge) find(r Revision, base string) error {
 	return nil
 }
 
-// readSide reads a side by the base's vault.yaml.
+// readSide reads a side by the base's vault.yaml and allowed signers.
 func (j *judge) readSide(s *side, config vault.File) error {
-	files := slices.DeleteFunc(slices.Clone(s.files), func(f vault.File) bool { return f.Path == vault.ConfigFile })
+	name := j.config.Policy.AllowedSigners
+	files := slices.DeleteFunc(slices.Clone(s.files), func(f vault.File) bool { return f.Path == vault.ConfigFile || f.Path == name })
 	for _, f := range s.files {
 		if f.Path == vault.ConfigFile && f.Data != nil {
 			s.own, _ = vault.ParseConfig(f.Data)
+		}
+	}
+	for _, f := range j.base.files {
+		if f.Path == name {
+			files = append(files, f) // whose keys count is the base's to say, too
 		}
 	}
 	var err error
 	if s.s, err = vault.Read(append(files, config), j.v.governed(loadLimit(config.Data))); err != nil {
 		return err
 	}
-	name := j.config.Policy.AllowedSigners
 	if s.commit != "" {
 		file, err := j.v.Repo.File(s.commit, j.v.inRepo(name), maxConfig)
 		if s.signers = file.Data; err != nil && !errors.Is(err, gitstore.ErrNotFound) {

@@ -146,6 +146,10 @@ func (j *judge) policy() error {
 		j.problems = append(j.problems, vault.Problems(err)...)
 		return nil
 	}
+	if err := j.head.s.Unsigned(last); err != nil {
+		j.problems = append(j.problems, vault.Problems(err)...)
+		return nil
+	}
 	emails, err := j.v.Repo.AuthorsSince(j.base.commit, j.commit, j.v.inRepo(vault.ConfigFile))
 	if err != nil {
 		return err

@@ -77,6 +77,13 @@ func (v *Vault) ApprovePolicy(ctx context.Context, reason string) (*PolicyApprov
 	if err := governance.MaySetPolicy(holds, r.Actor, r.Authors, r.Reason); err != nil {
 		return nil, err
 	}
+	rules, from := config, s.head // what the change brings is about to count
+	if holds.Policy.Signatures == vault.SignaturesRequired {
+		rules, from = holds, at
+	}
+	if err := v.sign(rules, from, r); err != nil {
+		return nil, err
+	}
 	file := r.File()
 	if _, err := vault.ParseReceipt(file); err != nil {
 		return nil, fmt.Errorf("%w: no receipt can be written, perhaps for its reason: %w", ErrUsage, err)

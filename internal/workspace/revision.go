@@ -148,35 +148,46 @@ func (v *Vault) lying(ref string) (loaded, error) {
 	if err != nil {
 		return loaded{}, err
 	}
-	most := maxConfig
+	most, keep := maxConfig, gitstore.Keep(vault.Relevant)
 	if len(config) == 1 {
-		most = loadLimit(config[0].Data)
+		most, keep = loadLimit(config[0].Data), signersToo(keep, config[0].Data)
 	}
 	// A vault that is a repository's root lies among much that is not the
 	// vault's: that is hashed for the tree, and never held.
 	files, tree, err := walk(func(p string) int64 {
-		if keepFile(p) {
+		if keepFile(p, keep) {
 			return most
 		}
 		return -1
 	}, nil)
 	kept := []vault.File{}
 	for _, f := range files {
-		if keepFile(f.Path) {
+		if keepFile(f.Path, keep) {
 			kept = append(kept, f)
 		}
 	}
 	return loaded{Snapshot: Snapshot{Ref: ref, Tree: tree}, files: kept}, err
 }
 
-// keepFile says whether a file of the vault's folder is the vault's.
-func keepFile(p string) bool {
+// keepFile says whether a file of the vault's folder is kept.
+func keepFile(p string, keep gitstore.Keep) bool {
 	for i, r := range p {
-		if r == '/' && !vault.Relevant(p[:i], true) {
+		if r == '/' && !keep(p[:i], true) {
 			return false
 		}
 	}
-	return vault.Relevant(p, false)
+	return keep(p, false)
+}
+
+// signersToo keeps the allowed signers besides what keep does: where they lie is
+// what a vault.yaml says.
+func signersToo(keep gitstore.Keep, configData []byte) gitstore.Keep {
+	config, err := vault.ParseConfig(configData)
+	if err != nil {
+		return keep
+	}
+	signers := only(config.Policy.AllowedSigners)
+	return func(p string, folder bool) bool { return keep(p, folder) || signers(p, folder) }
 }
 
 func (v *Vault) workFiles(limit gitstore.Limit, keep gitstore.Keep) ([]vault.File, gitstore.Hash, error) {
@@ -244,14 +255,14 @@ func (v *Vault) load(at *loaded) error {
 	return err
 }
 
-// filesAt reads files of the vault at a commit, none above what its vault.yaml
-// allows.
+// filesAt reads files of the vault at a commit and its allowed signers, none
+// above what its vault.yaml allows.
 func (v *Vault) filesAt(commit gitstore.Hash, keep gitstore.Keep) ([]vault.File, error) {
 	config, err := v.Repo.File(commit, v.inRepo(vault.ConfigFile), maxConfig)
 	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 		return nil, err
 	}
-	return v.Repo.Files(commit, v.Prefix, loadLimit(config.Data), keep)
+	return v.Repo.Files(commit, v.Prefix, loadLimit(config.Data), signersToo(keep, config.Data))
 }
 
 // governed gives the bytes that receipts name, from the repository: what a

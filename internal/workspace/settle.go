@@ -63,8 +63,8 @@ func (s *session) decide(e *edited, chain vault.Chain, w wanted) (*act, error) {
 		}
 	}
 	// A file whose status somebody changed by hand may be brought back to what
-	// its receipts say.
-	restores := to == from && before.Status != from
+	// its receipts say, and a receipt that lacks its signature gets one that has it.
+	restores := to == from && (before.Status != from || e.unsigned)
 	if err := governance.Transition(from, to, fresh); err != nil && !restores {
 		return nil, fmt.Errorf("%s: %w", before.ID, err)
 	}

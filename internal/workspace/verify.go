@@ -20,6 +20,7 @@ type Verification struct {
 	Problems []vault.Problem `json:"problems"`
 	Receipts int             `json:"receipts"`
 	Chains   int             `json:"chains"`
+	Signed   int             `json:"signed"` // receipts with a signature that counts
 	// Complete is false if something that receipts claim could not be held
 	// against anything; Unseen says what.
 	Complete bool     `json:"complete"`
@@ -128,6 +129,7 @@ func (c *verifier) chain(subject string, chain vault.Chain) error {
 		c.out.Problems = append(c.out.Problems, vault.Problems(err)...)
 		return nil
 	}
+	c.signatures(chain)
 	id, isAsset := strings.CutPrefix(subject, "asset/")
 	if !isAsset {
 		return nil
@@ -154,6 +156,24 @@ func (c *verifier) chain(subject string, chain vault.Chain) error {
 		before = after
 	}
 	return nil
+}
+
+// signatures checks those that there are, and where they are required that of
+// each last approval: it vouches for the chain before it.
+func (c *verifier) signatures(chain vault.Chain) {
+	last := chain.Last()
+	for _, r := range chain {
+		err := error(nil)
+		switch {
+		case r.Signature != "":
+			if err = c.s.CheckSignature(r); err == nil {
+				c.out.Signed++
+			}
+		case r == last && r.To == vault.StatusApproved:
+			err = c.s.Unsigned(r)
+		}
+		c.out.Problems = append(c.out.Problems, vault.Problems(err)...)
+	}
 }
 
 // governed finds the bytes that a receipt names and holds them against it; nil

@@ -35,6 +35,7 @@ var (
 type Env struct {
 	Dir      string // where the call is made
 	Vault    string // the vault's folder, if the call names one
+	Key      string // what the call signs receipts with: a key file; "": Git's key, where signatures are required
 	Getenv   func(string) string
 	Environ  func() []string
 	Now      func() time.Time
@@ -71,7 +72,7 @@ func Open(env Env) (*Vault, error) {
 		return nil, err
 	}
 	v := &Vault{env: env}
-	if v.Repo, err = gitstore.Open(dir); err != nil && !errors.Is(err, gitstore.ErrNoRepository) {
+	if err := v.openRepo(dir); err != nil && !errors.Is(err, gitstore.ErrNoRepository) {
 		return nil, err
 	}
 	named, by := env.Vault, "--vault"
@@ -97,6 +98,15 @@ func Open(env Env) (*Vault, error) {
 		}
 	}
 	return v.tracked()
+}
+
+// openRepo opens the repository that a folder lies in.
+func (v *Vault) openRepo(dir string) error {
+	repo, err := gitstore.Open(dir)
+	if v.Repo = repo; repo != nil {
+		repo.Sign = v.signCommit
+	}
+	return err
 }
 
 // realDir is a folder's path without symlinks, so that it can be held against
@@ -133,7 +143,7 @@ func (v *Vault) at(base, named, by string) (*Vault, error) {
 		return nil, fmt.Errorf("%w in %s, which %s names; make one with lm init", vault.ErrNoVault, dir, by)
 	}
 	if v.Repo == nil || !within(v.Repo.Root(), dir) {
-		if v.Repo, err = gitstore.Open(dir); err != nil && !errors.Is(err, gitstore.ErrNoRepository) {
+		if err := v.openRepo(dir); err != nil && !errors.Is(err, gitstore.ErrNoRepository) {
 			return nil, err
 		}
 	}

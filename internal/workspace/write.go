@@ -202,7 +202,7 @@ func (v *Vault) Govern(ctx context.Context, id vault.ID, c Change) (*Written, er
 	if err != nil {
 		return nil, err
 	}
-	e := &edited{files: one.files, before: one.asset, config: one.config()}
+	e := &edited{files: one.files, before: one.asset, config: one.config(), unsigned: one.unsigned()}
 	asked, err := e.apply(c)
 	if err != nil {
 		return nil, err
@@ -376,6 +376,11 @@ func (s *session) receipt(config *vault.Config, a act) (*vault.Receipt, vault.Fi
 	}
 	if a.last != nil {
 		r.Seq, r.Prev = a.last.Seq+1, a.last.Hash()
+	}
+	if !a.dryRun {
+		if err := s.v.sign(config, s.head, r); err != nil {
+			return nil, vault.File{}, err
+		}
 	}
 	receipt := r.File()
 	// Receipts are for ever: what cannot be read back is not written.

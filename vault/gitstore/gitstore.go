@@ -98,6 +98,10 @@ func (lockedError) Is(target error) bool { return target == ErrConflict }
 // configuration and of a clone's depth it keeps, and pack files stay open until
 // Close, so a long-lived process opens anew for each request.
 type Repo struct {
+	// Sign signs a commit object in Git's SSH form where commit.gpgsign asks for
+	// it; nil: what has to be signed is refused. Set it before the first Commit.
+	Sign func(commit []byte) (armored string, err error)
+
 	root      string // "" if bare
 	gitDir    string
 	commonDir string

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"errors"
 	"fmt"
@@ -138,8 +139,35 @@ func (r *Repo) writeCommit(tree, parent Hash, c *Change) (Hash, error) {
 	if parent != "" {
 		fmt.Fprintf(&b, "parent %s\n", parent)
 	}
-	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s\n", c.ident(), c.ident(), strings.TrimRight(c.Message, "\n"))
-	return r.writeObject(plumbing.CommitObject, b.Bytes())
+	fmt.Fprintf(&b, "author %s\ncommitter %s\n", c.ident(), c.ident())
+	head := b.String()
+	fmt.Fprintf(&b, "\n%s\n", strings.TrimRight(c.Message, "\n"))
+	sig, err := r.signature(b.Bytes())
+	if err != nil {
+		return "", err
+	}
+	if sig != "" {
+		sig = "gpgsig " + strings.ReplaceAll(strings.TrimRight(sig, "\n"), "\n", "\n ") + "\n"
+	}
+	return r.writeObject(plumbing.CommitObject, []byte(head+sig+b.String()[len(head):]))
+}
+
+// signature is that of a commit, "" if none is asked for. What cannot be signed
+// is never left unsigned.
+func (r *Repo) signature(commit []byte) (string, error) {
+	on, err := r.configBool("commit.gpgsign", false)
+	if err != nil || !on {
+		return "", err
+	}
+	format, _, err := r.Config("gpg.format")
+	if err != nil {
+		return "", err
+	}
+	if format = cmp.Or(format, "openpgp"); format != "ssh" || r.Sign == nil {
+		return "", fmt.Errorf("%w: commit.gpgsign asks for a commit signed with %s, and lm signs with SSH keys alone; run: git config gpg.format ssh && git config user.signingkey <public key file>, or leave lm's commits unsigned: git config commit.gpgsign false",
+			ErrUnsupported, format)
+	}
+	return r.Sign(commit)
 }
 
 // ident is the author as commits and reflogs have it.
