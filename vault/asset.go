@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
 	"gopkg.in/yaml.v3"
 )
 
@@ -248,6 +249,10 @@ func (p *assetParser) withinLimits(files []File) bool {
 			fault(f.Path, "cut it, or raise policy.limits.asset_bytes in vault.yaml", "%d bytes, the limit for a file is %d", f.Size, limits.AssetBytes)
 		}
 	}
+	if len(files) == 1 && files[0].Path == p.at {
+		return ok // no folder
+	}
+	p.foldedNames(files)
 	if total > limits.FolderBytes {
 		fault(p.at, "cut it, or raise policy.limits.folder_bytes in vault.yaml", "%d bytes in all, the limit for a folder is %d", total, limits.FolderBytes)
 	}
@@ -255,6 +260,20 @@ func (p *assetParser) withinLimits(files []File) bool {
 		fault(p.at, "cut it, or raise policy.limits.folder_files in vault.yaml", "%d files, the limit for a folder is %d", len(files), limits.FolderFiles)
 	}
 	return ok
+}
+
+// foldedNames warns of names that many file systems take for one: they differ in
+// case or Unicode form alone, so a checkout there loses one of the files.
+func (p *assetParser) foldedNames(files []File) {
+	seen := map[string]string{}
+	for _, f := range files {
+		name := strings.ToLower(norm.NFC.String(f.Path))
+		if other, twice := seen[name]; twice {
+			p.found.add(Problem{Severity: Warning, Path: f.Path, Message: fmt.Sprintf("its name differs from that of %s in case or Unicode form alone, so a checkout on macOS or Windows loses one of the two", other),
+				Mend: "rename one of them"})
+		}
+		seen[name] = f.Path
+	}
 }
 
 // adoptable fills in what vault.yaml's defaults say of a skill that nobody has
