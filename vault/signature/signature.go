@@ -29,6 +29,9 @@ const (
 	Commits  = "git"
 )
 
+// dsa is the type of keys that are too weak.
+const dsa = "ssh-dss"
+
 // maxArmored is the size in bytes of the largest signature that is looked at;
 // one of a 16,384-bit RSA key has less than half of it.
 const maxArmored = 16 << 10
@@ -56,7 +59,7 @@ func Verify(message []byte, armored, namespace string) (ssh.PublicKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it is no SSH signature: %w", err)
 	}
-	if s.PublicKey.Type() == ssh.InsecureKeyAlgoDSA {
+	if s.PublicKey.Type() == dsa {
 		return nil, errors.New("it is by a DSA key, which is too weak")
 	}
 	if s.Namespace != namespace {

@@ -64,7 +64,7 @@ func parseEntry(line string) (entry, error) {
 	if len(e.principals) == 0 {
 		return e, errors.New("it names no principal")
 	}
-	if key.Type() == ssh.InsecureKeyAlgoDSA || strings.Contains(key.Type(), "-cert-") {
+	if key.Type() == dsa || strings.Contains(key.Type(), "-cert-") {
 		return e, fmt.Errorf("a key of type %s cannot sign here", key.Type())
 	}
 	for _, option := range options {
