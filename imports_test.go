@@ -25,14 +25,16 @@ var rooms = map[string]room{
 	"vault/signature":    {nil, "whose signature it is, is the vault's to say"},
 	"internal/sshkeys":   {nil, "it finds keys, and knows not what they sign"},
 	"vault/gitstore":     {[]string{"vault"}, "it gives files and takes commits, and knows no rule"},
+	"vault/memoryfile":   {[]string{"vault", "agentprotocol"}, "it is how the contract's documents lie in a vault"},
+	"governance/memory":  {[]string{"vault", "agentprotocol", "governance"}, "the rules of memory must not hang on how it is stored or searched"},
 	"governance":         {[]string{"vault"}, "the rules must not hang on how assets are stored or searched"},
 	"index":              {[]string{"vault"}, "relevance must not know who is asking"},
 	"internal/render":    {[]string{"vault"}, "what an agent reads hangs on the asset alone"},
 	"internal/testvault": {[]string{"vault"}, "tests of every room may use it"},
 	"internal/bench":     {[]string{"vault", "internal/testvault"}, "it drives the command from outside, as whoever uses it does"},
-	"internal/workspace": {[]string{"vault", "vault/gitstore", "governance", "index", "internal/render", "internal/sshkeys", "vault/signature"}, "this is where the rooms are joined"},
+	"internal/workspace": {[]string{"vault", "vault/gitstore", "governance", "index", "internal/render", "internal/sshkeys", "vault/signature", "agentprotocol", "vault/memoryfile", "governance/memory"}, "this is where the rooms are joined"},
 	"internal/hook":      {[]string{"vault", "internal/workspace"}, "a hook asks for a loadout like everybody else"},
-	"cmd/lm":             {[]string{"vault", "vault/gitstore", "governance", "index", "internal/hook", "internal/sshkeys", "internal/workspace"}, "the command is on top"},
+	"cmd/lm":             {[]string{"vault", "vault/gitstore", "governance", "index", "internal/hook", "internal/sshkeys", "internal/workspace", "agentprotocol", "vault/memoryfile", "governance/memory"}, "the command is on top"},
 }
 
 // keepers says which packages may import what of others, tests aside.
@@ -51,7 +53,7 @@ var keepers = []struct {
 }
 
 // pure packages do no IO and read no clock and no environment.
-var pure = []string{"vault", "vault/signature", "governance", "agentprotocol"}
+var pure = []string{"vault", "vault/signature", "governance", "agentprotocol", "vault/memoryfile", "governance/memory"}
 
 var impure = regexp.MustCompile(`^(os|net|syscall|io/ioutil|math/rand|crypto/rand|log)(/|$)`)
 

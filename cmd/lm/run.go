@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"longmemory.dev/lm/agentprotocol"
 	"longmemory.dev/lm/governance"
 	"longmemory.dev/lm/internal/hook"
 	"longmemory.dev/lm/internal/sshkeys"
@@ -55,13 +56,23 @@ var exitCodes = []struct {
 	{gitstore.ErrNotFound, exitNotFound},
 }
 
+// stableCodes maps the codes of the agent protocol to exit codes.
+var stableCodes = map[string]int{
+	agentprotocol.ErrCodeInvalidScope: exitInvalid, agentprotocol.ErrCodeValidationFailed: exitInvalid, agentprotocol.ErrCodeInsufficientScope: exitDenied,
+	agentprotocol.ErrCodePermissionUnknown: exitDenied, agentprotocol.ErrCodeApprovalRequired: exitDenied, agentprotocol.ErrCodeConflictRequired: exitConflict,
+	agentprotocol.ErrCodeRejected: exitConflict, agentprotocol.ErrCodeAdapterUnavailable: exitNotFound, agentprotocol.ErrCodeBudgetExceeded: exitOK,
+}
+
 func exitCode(err error) int {
 	var own exitError
+	var stable *agentprotocol.StableError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &own):
 		return int(own)
+	case errors.As(err, &stable):
+		return stableCodes[stable.Code]
 	}
 	for _, row := range exitCodes {
 		if errors.Is(err, row.is) {
@@ -127,6 +138,7 @@ func (c *command) app() *cli.App {
 		ErrWriter: c.stderr,
 		Commands: []*cli.Command{
 			c.initCommand(), c.statusCommand(), c.doctorCommand(), c.assetCommand(), c.loadoutCommand(), c.searchCommand(), c.validateCommand(), c.verifyCommand(), c.policyCommand(), c.testCommand(), c.schemaCommand(), c.formatCommand(), c.agentCommand(),
+			c.memoryCommand(), c.contextCommand(), c.handoffCommand(), c.feedbackCommand(), c.inboxCommand(), c.adapterCommand(),
 			c.indexCommand(), c.hookCommand(), c.versionCommand(), c.completionCommand(),
 		},
 		HideVersion:          true,

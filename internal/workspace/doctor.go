@@ -99,7 +99,7 @@ func (d *doctor) writes(ctx context.Context, fix bool) error {
 	}
 	locks, err := d.Repo.Leftovers()
 	for _, path := range locks {
-		d.find(vault.Error, "lock", d.shown(path), "Git's lock is held, so nothing can be written; if no Git command is running, a killed one left it", "rm "+quoted(d.shown(path)))
+		d.find(vault.Error, "lock", d.shown(path), "Git's lock is held, so nothing can be written; if no Git command is running, a killed one left it", "rm "+vault.Quote(d.shown(path)))
 	}
 	return err
 }
@@ -112,16 +112,6 @@ func (d *doctor) shown(path string) string {
 		}
 	}
 	return path
-}
-
-// quoted is a word for a shell.
-func quoted(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./@:+,=", r)
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // reads says whether the vault can be read at HEAD and at what is trusted.
@@ -239,7 +229,7 @@ func (d *doctor) bindings(config *vault.Config, f *vault.Facts, who governance.W
 		switch {
 		case target != "":
 			d.find(vault.Warning, "binding", string(f.ID), fmt.Sprintf("it is bound to %s, who may not use it; a binding overrides no deny and no visibility", target),
-				fmt.Sprintf("lm asset explain %s --%s %s", f.ID, b.Target.Kind(), quoted(b.Target.ID())), fmt.Sprintf("# then allow it: lm asset govern %s --visibility …, or in its acl", f.ID))
+				fmt.Sprintf("lm asset explain %s --%s %s", f.ID, b.Target.Kind(), vault.Quote(b.Target.ID())), fmt.Sprintf("# then allow it: lm asset govern %s --visibility …, or in its acl", f.ID))
 		case b.Enabled && b.Target.Kind() == vault.KindAgent && len(config.Agents) > 0 && !listed:
 			d.find(vault.Warning, "binding", string(f.ID), fmt.Sprintf("it is bound to %s, and vault.yaml lists no such agent", b.Target),
 				fmt.Sprintf("# add %s to agents in vault.yaml, or bind it to another: lm asset govern %s --agents …", b.Target.ID(), f.ID))
@@ -278,9 +268,9 @@ func (d *doctor) chains(head loaded, x *opened, who governance.Who) (map[vault.I
 		if err != nil {
 			return nil, err
 		}
-		mend := []string{"git log -- " + quoted(folder), "# take the receipts of the last commit at which they held, and govern again"}
+		mend := []string{"git log -- " + vault.Quote(folder), "# take the receipts of the last commit at which they held, and govern again"}
 		if good != "" {
-			mend = []string{"git rm -rqf " + quoted(folder), fmt.Sprintf("git checkout %.12s -- %s", good, quoted(folder)),
+			mend = []string{"git rm -rqf " + vault.Quote(folder), fmt.Sprintf("git checkout %.12s -- %s", good, vault.Quote(folder)),
 				"git commit -m 'Restore the receipts of " + string(id) + "'", x.config.GovernCommand(id, vault.StatusApproved)}
 		}
 		d.find(vault.Error, "receipts", string(id), p.Message+" ("+d.inRepo(p.Path)+")", mend...)
@@ -348,11 +338,11 @@ func (d *doctor) conflicts() (bool, error) {
 		}
 	}
 	for _, id := range sorted {
-		folder := quoted(d.inRepo("receipts/asset/" + string(id)))
+		folder := vault.Quote(d.inRepo("receipts/asset/" + string(id)))
 		mend := []string{"git rm -rqf " + folder, "git checkout " + side + " -- " + folder}
 		for _, p := range rest {
 			if slices.Contains(strings.FieldsFunc(strings.TrimSuffix(strings.TrimSuffix(p, ".md"), ".yaml"), func(r rune) bool { return r == '/' }), string(id)) {
-				mend = append(mend, "# make "+p+" what agents are to get, then: git add "+quoted(p))
+				mend = append(mend, "# make "+p+" what agents are to get, then: git add "+vault.Quote(p))
 			}
 		}
 		mend = append(mend, goOn(u.Operation), config.GovernCommand(id, vault.StatusApproved))

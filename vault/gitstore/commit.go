@@ -30,6 +30,8 @@ type Change struct {
 	Files map[string][]byte
 	// Executable are those of Files that get the executable bit if they are new.
 	Executable []string
+	// Merge is a second parent, whose changes Files has; "": none.
+	Merge Hash
 	// Message is the commit message.
 	Message string
 	// Name and Email are those of author and committer; Email is required.
@@ -150,7 +152,7 @@ func (w *writer) prepare() (err error) {
 	}
 	slices.SortFunc(w.touched, func(a, b touched) int { return strings.Compare(a.path, b.path) })
 	w.new = w.old
-	if !slices.ContainsFunc(w.touched, func(t touched) bool { return !t.old.same(t.new) }) && w.old != "" {
+	if !slices.ContainsFunc(w.touched, func(t touched) bool { return !t.old.same(t.new) }) && w.old != "" && w.c.Merge == "" {
 		return nil
 	}
 	if err := w.check(); err != nil {

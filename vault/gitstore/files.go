@@ -106,6 +106,16 @@ func (r *Repo) File(commit Hash, file string, limit int64) (vault.File, error) {
 	return f, err
 }
 
+// Exists says whether there is a file or folder at a path of a commit.
+func (r *Repo) Exists(commit Hash, path string) (bool, error) {
+	root, err := r.rootTree(commit)
+	if err != nil {
+		return false, err
+	}
+	e, err := r.entryAt(root, cleanDir(path))
+	return err == nil && e.mode != "", err
+}
+
 // Blob reads a blob by its id, which is how a receipt names the bytes that it
 // governed (format.md §4). ErrNotFound if the clone does not have it.
 func (r *Repo) Blob(id Hash) ([]byte, error) {

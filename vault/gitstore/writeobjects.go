@@ -136,8 +136,10 @@ func (r *Repo) replace(old entry, where string, self *touched, inside []touched)
 func (r *Repo) writeCommit(tree, parent Hash, c *Change) (Hash, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tree %s\n", tree)
-	if parent != "" {
-		fmt.Fprintf(&b, "parent %s\n", parent)
+	for _, p := range []Hash{parent, c.Merge} {
+		if p != "" {
+			fmt.Fprintf(&b, "parent %s\n", p)
+		}
 	}
 	fmt.Fprintf(&b, "author %s\ncommitter %s\n", c.ident(), c.ident())
 	head := b.String()

@@ -1,0 +1,316 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"longmemory.dev/lm/agentprotocol"
+	"longmemory.dev/lm/governance"
+	"longmemory.dev/lm/governance/memory"
+	"longmemory.dev/lm/vault"
+	"longmemory.dev/lm/vault/gitstore"
+	"longmemory.dev/lm/vault/memoryfile"
+)
+
+// recordDoc is a record as it lies in a commit.
+type recordDoc = *memoryfile.Document[memory.Record]
+
+// ApprovedMemory is a record that was made of a proposal, and what that changed.
+type ApprovedMemory struct {
+	agentprotocol.MemoryRecord
+	ProposalID string                  `json:"proposal_id"`
+	Superseded []string                `json:"superseded"`
+	Receipts   []agentprotocol.Receipt `json:"receipts"`
+	Commit     gitstore.Hash           `json:"commit"`
+	// Reads is what agents read, if that is not the branch that was written.
+	Reads string `json:"reads"`
+}
+
+// Approve makes a record of a proposal, on the branch that is checked out, with
+// the receipts of all that it changes, in one commit.
+func (v *Vault) Approve(ctx context.Context, id string, a memory.Approval, reason string) (*ApprovedMemory, error) {
+	m, err := v.remember(true, agentprotocol.Principal{})
+	if err != nil {
+		return nil, err
+	}
+	d, err := m.proposal(id)
+	if err != nil {
+		return nil, err
+	}
+	p, status := d.DTO.Proposal, d.DTO.Review.Status
+	if used, err := m.used(d); err != nil {
+		return nil, err
+	} else if used {
+		status = agentprotocol.ProposalStatusApproved
+	}
+	if err := memory.MayApprove(p, status, m.principal, m.tree, m.config.Policy.Memory); err != nil {
+		return nil, err
+	}
+	if err := m.needsReason(reason); err != nil {
+		return nil, err
+	}
+	related, err := m.related(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	// The proposer is who vault.yaml says now, not what the file says of them.
+	proposer, err := memory.PrincipalOf(m.config, vault.Subject(p.Principal.PrincipalID), "")
+	if err != nil {
+		return nil, err
+	}
+	review := memory.Review(p, proposer, m.tree, m.config.Policy.Memory, related, m.now)
+	if review.Status == agentprotocol.ProposalStatusApproved { // confirmed by a person here
+		review.Status = agentprotocol.ProposalStatusApprovalRequired
+	}
+	known, err := m.gather(append(append([]string{}, review.ConflictingMemoryIDs...), a.Supersede...))
+	if err != nil {
+		return nil, err
+	}
+	steps, err := memory.Approve(p, review, a, memoryfile.RecordOf(id), known.records(), m.now)
+	if err != nil {
+		return nil, err
+	}
+	w := m.write("Approve "+id, false)
+	if err := known.on(steps, false); err != nil {
+		return nil, err
+	}
+	if err := w.steps(steps, known.docs, id, reason); err != nil {
+		return nil, err
+	}
+	commit, err := w.commit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &ApprovedMemory{ProposalID: id, Receipts: receiptsOf(w.receipts), Commit: commit, Superseded: []string{}}
+	if at, err := v.trusted(Revision{}); err == nil && at.Commit != commit {
+		out.Reads = at.Ref
+	}
+	for _, s := range steps {
+		if s.Record.ID == memoryfile.RecordOf(id) {
+			out.MemoryRecord = s.Record
+		} else if s.Record.State == agentprotocol.LifecycleSuperseded {
+			out.Superseded = append(out.Superseded, s.Record.ID)
+		}
+	}
+	return out, nil
+}
+
+// needsReason asks for a reason where the vault does.
+func (m *remembering) needsReason(reason string) error {
+	if m.config.Policy.RequireReason && reason == "" {
+		return fmt.Errorf("%w: add --reason \"…\"", governance.ErrReason)
+	}
+	return nil
+}
+
+// Reject ends a proposal with a reason, on the memory branch.
+func (v *Vault) Reject(ctx context.Context, id, reason string) (*Proposed, error) {
+	m, err := v.remember(true, agentprotocol.Principal{})
+	if err != nil {
+		return nil, err
+	}
+	d, err := m.proposal(id)
+	if err != nil {
+		return nil, err
+	}
+	used, err := m.used(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := memory.MayReject(d.DTO.Proposal, d.DTO.Review.Status, used, m.principal); err != nil {
+		return nil, err
+	}
+	if reason == "" {
+		return nil, fmt.Errorf("%w: a rejection says why: add --reason \"…\"", governance.ErrReason)
+	}
+	w := m.write("Reject "+id, true)
+	review := agentprotocol.ProposalReview{ProposalID: id, Status: agentprotocol.ProposalStatusRejected, Reason: d.DTO.Review.Reason, Message: reason}
+	if err := w.reviewed(d, review, memoryfile.ProposalRejected, reason); err != nil {
+		return nil, err
+	}
+	commit, err := w.commit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Proposed{Proposal: d.DTO.Proposal, Review: review, Receipts: receiptsOf(w.receipts), Commit: commit, Branch: w.ref, Superseded: []string{}}, nil
+}
+
+// gathered are records as they lie, with which branch holds each.
+type gathered struct {
+	docs   map[string]recordDoc
+	branch map[string]bool // on the memory branch alone
+	order  []string
+	name   string // of the memory branch
+}
+
+func (g *gathered) records() []memory.Record {
+	var out []memory.Record
+	for _, id := range g.order {
+		out = append(out, g.docs[id].DTO)
+	}
+	return out
+}
+
+// on says why steps cannot be written to one branch, or nil: records that lie
+// elsewhere would lose their chains.
+func (g *gathered) on(steps []memory.Step, branch bool) error {
+	for _, s := range steps {
+		if g.docs[s.Record.ID] != nil && g.branch[s.Record.ID] != branch {
+			return agentprotocol.NewStableError(agentprotocol.ErrCodeValidationFailed,
+				fmt.Sprintf("%s lies on another branch than the rest (%s holds what agents confirmed); change it by itself first", s.Record.ID, g.name))
+		}
+	}
+	return nil
+}
+
+// gather reads records by id, and those that they are in conflict with. Each has
+// to count.
+func (m *remembering) gather(ids []string) (*gathered, error) {
+	g := &gathered{docs: map[string]recordDoc{}, branch: map[string]bool{}, name: m.config.Policy.Memory.Branch}
+	for todo := ids; len(todo) > 0; todo = todo[1:] {
+		id := todo[0]
+		if g.docs[id] != nil {
+			continue
+		}
+		d, onBranch, err := m.recordDoc(id)
+		if err != nil {
+			return nil, err
+		}
+		g.docs[id], g.branch[id] = d, onBranch
+		g.order = append(g.order, id)
+		todo = append(todo, d.DTO.ConflictsWith...)
+	}
+	return g, nil
+}
+
+// recordDoc reads one record, whatever its state, from what is read or, where
+// agents may confirm, from the memory branch; it has to count.
+func (m *remembering) recordDoc(id string) (d recordDoc, onBranch bool, err error) {
+	d, err = find[memory.Record](m.v, m.at.Commit, memoryfile.Records, id)
+	commit := m.at.Commit
+	if err == nil && d == nil && m.config.Policy.Memory.AutoConfirm {
+		d, err = find[memory.Record](m.v, m.tip, memoryfile.Records, id)
+		commit, onBranch = m.tip, true
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if d == nil || !m.tree.Covers(m.principal, d.DTO.Scope) && !m.above(d.DTO.Scope) {
+		return nil, false, fmt.Errorf("%w: there is no memory %s at %s that you may read", ErrNotFound, id, m.at.Ref)
+	}
+	chain, err := m.v.chainOf(commit, m.config, memoryfile.Records.SubjectOf(id))
+	if err != nil {
+		return nil, false, err
+	}
+	if err := memory.Standing(&d.DTO, d.Digest, chain, m.config.Project, onBranch); err != nil {
+		return nil, false, fmt.Errorf("%s counts for nothing: %w; run: lm verify", id, err)
+	}
+	return d, onBranch, nil
+}
+
+// above says whether a scope lies above the principal's own: what holds there
+// holds for it too.
+func (m *remembering) above(s agentprotocol.Scope) bool {
+	for _, up := range m.tree.Line(m.principal.Home, m.principal.Home) {
+		if up == s {
+			return true
+		}
+	}
+	return false
+}
+
+// ChangedMemory is a record that was changed, with all that changed with it.
+type ChangedMemory struct {
+	agentprotocol.MemoryRecord
+	Records  []agentprotocol.MemoryRecord `json:"records"` // as they are now
+	Receipts []agentprotocol.Receipt      `json:"receipts"`
+	Commit   gitstore.Hash                `json:"commit"`
+	Branch   string                       `json:"branch"` // "" is the one checked out
+}
+
+// changeMemory takes steps on records and writes them where they lie.
+func (v *Vault) changeMemory(ctx context.Context, ids []string, verb, reason string, decide func(by memory.Principal, records []memory.Record, now time.Time) ([]memory.Step, error)) (*ChangedMemory, error) {
+	m, err := v.remember(true, agentprotocol.Principal{})
+	if err != nil {
+		return nil, err
+	}
+	known, err := m.gather(ids)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := decide(m.principal, known.records(), m.now)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.needsReason(reason); err != nil {
+		return nil, err
+	}
+	branch := known.branch[ids[0]]
+	if err := known.on(steps, branch); err != nil {
+		return nil, err
+	}
+	if !branch && m.principal.Agent() {
+		return nil, agentprotocol.NewStableError(agentprotocol.ErrCodeApprovalRequired, ids[0]+" was confirmed by a person, and an agent writes to the memory branch alone; a person changes it")
+	}
+	w := m.write(verb+" "+ids[0], branch)
+	if err := w.steps(steps, known.docs, "", reason); err != nil {
+		return nil, err
+	}
+	commit, err := w.commit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &ChangedMemory{Receipts: receiptsOf(w.receipts), Commit: commit}
+	if branch {
+		out.Branch = w.ref
+	}
+	latest := map[string]int{}
+	for _, s := range steps {
+		if i, ok := latest[s.Record.ID]; ok {
+			out.Records[i] = s.Record
+			continue
+		}
+		latest[s.Record.ID] = len(out.Records)
+		out.Records = append(out.Records, s.Record)
+	}
+	for _, r := range out.Records {
+		if r.ID == ids[0] {
+			out.MemoryRecord = r
+		}
+	}
+	return out, nil
+}
+
+// SupersedeMemory takes a record out of use, for another if by is not "".
+func (v *Vault) SupersedeMemory(ctx context.Context, id, by, reason string) (*ChangedMemory, error) {
+	ids := []string{id}
+	if by != "" {
+		ids = append(ids, by)
+	}
+	return v.changeMemory(ctx, ids, "Supersede", reason, func(who memory.Principal, records []memory.Record, now time.Time) ([]memory.Step, error) {
+		return memory.Supersede(id, by, who, records, now)
+	})
+}
+
+// ExpireMemory ends a record.
+func (v *Vault) ExpireMemory(ctx context.Context, id, reason string) (*ChangedMemory, error) {
+	return v.changeMemory(ctx, []string{id}, "Expire", reason, func(who memory.Principal, records []memory.Record, now time.Time) ([]memory.Step, error) {
+		return memory.Expire(id, who, records, now)
+	})
+}
+
+// RestoreMemory confirms a record again; expires nil keeps its time, zero takes
+// it away.
+func (v *Vault) RestoreMemory(ctx context.Context, id string, expires *time.Time, reason string) (*ChangedMemory, error) {
+	return v.changeMemory(ctx, []string{id}, "Restore", reason, func(who memory.Principal, records []memory.Record, now time.Time) ([]memory.Step, error) {
+		return memory.Restore(id, expires, who, records, now)
+	})
+}
+
+// ResolveMemory ends a conflict in a record's favour, or, with keepBoth, of all.
+func (v *Vault) ResolveMemory(ctx context.Context, id string, supersede []string, keepBoth bool, reason string) (*ChangedMemory, error) {
+	return v.changeMemory(ctx, []string{id}, "Resolve", reason, func(who memory.Principal, records []memory.Record, now time.Time) ([]memory.Step, error) {
+		return memory.Resolve(id, supersede, keepBoth, who, records, now)
+	})
+}

@@ -1,0 +1,375 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"longmemory.dev/lm/agentprotocol"
+	"longmemory.dev/lm/governance/memory"
+	"longmemory.dev/lm/vault"
+	"longmemory.dev/lm/vault/gitstore"
+	"longmemory.dev/lm/vault/memoryfile"
+)
+
+// proposalDoc is a proposal as it lies on the memory branch.
+type proposalDoc = *memoryfile.Document[memoryfile.Proposal]
+
+// Proposed is a proposal with its review, as its file has them, and what was
+// written.
+type Proposed struct {
+	agentprotocol.Proposal
+	Review   agentprotocol.ProposalReview `json:"review"`
+	Record   *agentprotocol.MemoryRecord  `json:"record"` // null: it is none yet
+	Receipts []agentprotocol.Receipt      `json:"receipts"`
+	Commit   gitstore.Hash                `json:"commit"`
+	Branch   string                       `json:"branch"` // that was written; "" is the one checked out
+	// Superseded are earlier proposals of the same subject that this one replaces.
+	Superseded []string `json:"superseded"`
+}
+
+// Propose reviews a proposal and keeps it on the memory branch, with its receipt,
+// in one commit. Of p the id, time and principal are set here; what it states of
+// the principal may narrow it. draft keeps it unreviewed.
+func (v *Vault) Propose(ctx context.Context, p agentprotocol.Proposal, draft bool) (*Proposed, error) {
+	m, err := v.remember(false, p.Principal)
+	if err != nil {
+		return nil, err
+	}
+	if p.Scope == (agentprotocol.Scope{}) {
+		p.Scope = m.principal.Home
+	}
+	p.Scope, p.Principal, p.CreatedAt, p.SchemaVersion = m.tree.Named(p.Scope), m.principal.Principal, m.now, agentprotocol.SchemaVersion
+	if p.RequestedState == "" {
+		p.RequestedState = agentprotocol.LifecycleProposed
+	}
+	if p.ProposalID, err = m.newID(memoryfile.Proposals); err != nil {
+		return nil, err
+	}
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := m.mayPropose(); err != nil {
+		return nil, err
+	}
+	w := m.write("Propose a "+string(p.Kind), true)
+	out := &Proposed{Proposal: p, Superseded: []string{}}
+	if draft {
+		out.Review = agentprotocol.ProposalReview{ProposalID: p.ProposalID, Status: agentprotocol.ProposalStatusDraftSaved, Reason: agentprotocol.ReasonValid}
+	} else if err := w.review(ctx, p, out); err != nil {
+		return nil, err
+	}
+	doc, err := memoryfile.New(memoryfile.Proposal{Proposal: p, Review: out.Review})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.add(w.aboutProposal(doc, memoryfile.ProposalCreated, "", out.Review.Status), nil); err != nil {
+		return nil, err
+	}
+	return out, w.proposed(ctx, out)
+}
+
+// mayPropose says why the principal may propose nothing, or nil. Whether the
+// scope is its own is for the review to say.
+func (m *remembering) mayPropose() error {
+	return m.principal.Needs(m.tree, agentprotocol.CapabilityPropose, m.principal.Bound)
+}
+
+// proposed commits a proposal, with its record where nobody has to approve it.
+func (w *remembered) proposed(ctx context.Context, out *Proposed) error {
+	if out.Review.Status == agentprotocol.ProposalStatusApproved {
+		id := memoryfile.RecordOf(out.Proposal.ProposalID)
+		steps, err := memory.Approve(out.Proposal, out.Review, memory.Approval{}, id, nil, w.now)
+		if err != nil {
+			return err
+		}
+		if err := w.steps(steps, nil, out.Proposal.ProposalID, ""); err != nil {
+			return err
+		}
+		out.Record = &steps[0].Record
+	}
+	commit, err := w.commit(ctx)
+	if err != nil {
+		return err
+	}
+	out.Commit, out.Branch, out.Receipts = commit, w.ref, receiptsOf(w.receipts)
+	return nil
+}
+
+// review reviews a proposal against the records of its scope and takes earlier
+// ones of the same subject out of the queue.
+func (w *remembered) review(ctx context.Context, p agentprotocol.Proposal, out *Proposed) error {
+	records, err := w.related(ctx, p)
+	if err != nil {
+		return err
+	}
+	out.Review = memory.Review(p, w.principal, w.tree, w.config.Policy.Memory, records, w.now)
+	earlier, err := read[memoryfile.Proposal](w.v, w.tip, memoryfile.Proposals)
+	if err != nil {
+		return err
+	}
+	for _, old := range earlier {
+		used, err := w.used(old)
+		if err != nil {
+			return err
+		}
+		if used || !memory.Replaces(p, old.DTO.Proposal, old.DTO.Review.Status) {
+			continue
+		}
+		review := agentprotocol.ProposalReview{ProposalID: old.DTO.ProposalID, Status: agentprotocol.ProposalStatusSuperseded, Reason: old.DTO.Review.Reason, Message: p.ProposalID + " takes its place"}
+		if err := w.reviewed(old, review, memoryfile.ProposalSuperseded, ""); err != nil {
+			return err
+		}
+		out.Superseded = append(out.Superseded, old.DTO.ProposalID)
+	}
+	return nil
+}
+
+// related are the whole records that a proposal may repeat or contradict: of its
+// scope and kind, with its subject.
+func (m *remembering) related(ctx context.Context, p agentprotocol.Proposal) ([]memory.Record, error) {
+	x, err := m.v.memories(ctx, m.at)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	var out []memory.Record
+	for _, c := range x.candidates(nil) {
+		if c.Record.Scope == p.Scope && c.Record.Kind == p.Kind && memory.SameSubject(c.Record.Subject, p.Subject) {
+			r, err := x.record(c.Place)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// used says whether a record was made of a proposal, here or where agents read.
+func (m *remembering) used(d proposalDoc) (bool, error) {
+	record := m.v.inRepo(memoryfile.Records.Path(memoryfile.RecordOf(d.DTO.ProposalID), d.DTO.CreatedAt))
+	for _, rev := range []string{"HEAD", ""} {
+		commit := m.at.Commit
+		if rev != "" {
+			at, err := m.v.resolve(rev)
+			if err != nil {
+				return false, err
+			}
+			commit = at
+		}
+		ok, err := m.v.Repo.Exists(commit, record)
+		if ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// reviewed gives a proposal another review, with a receipt.
+func (w *remembered) reviewed(d proposalDoc, review agentprotocol.ProposalReview, kind, reason string) error {
+	keys, err := memoryfile.Keys(review)
+	if err != nil {
+		return err
+	}
+	for _, key := range []string{"message", "conflicting_memory_ids", "duplicate_memory_id"} {
+		if _, there := keys[key]; !there {
+			keys[key] = nil
+		}
+	}
+	chain, err := w.v.chainOf(w.tip, w.config, memoryfile.Proposals.SubjectOf(d.DTO.ProposalID))
+	if err != nil {
+		return err
+	}
+	changed, err := d.Change(map[string]any{"review": keys})
+	if err != nil {
+		return err
+	}
+	a := w.aboutProposal(changed, kind, "proposed", review.Status)
+	a.reason = reason
+	_, err = w.add(a, chain.Last())
+	return err
+}
+
+// aboutProposal is what a receipt says of a proposal.
+func (w *remembered) aboutProposal(d proposalDoc, kind, from string, status agentprotocol.ProposalStatus) memoryAct {
+	to := string(agentprotocol.LifecycleProposed)
+	switch status {
+	case agentprotocol.ProposalStatusRejected:
+		to = string(agentprotocol.LifecycleRejected)
+	case agentprotocol.ProposalStatusSuperseded:
+		to = string(agentprotocol.LifecycleSuperseded)
+	case agentprotocol.ProposalStatusApproved:
+		to = string(agentprotocol.LifecycleConfirmed)
+	}
+	p := d.DTO
+	return memoryAct{
+		kind: kind, subject: memoryfile.Proposals.SubjectOf(p.ProposalID), from: from, to: to, digest: d.Digest, file: d.File, scope: p.Scope,
+		proposal: p.ProposalID, sources: p.Sources, reason: p.Reason, authors: []string{p.Principal.PrincipalID},
+	}
+}
+
+// steps writes records as steps leave them, each step with its receipt. known
+// are the records that were there.
+func (w *remembered) steps(steps []memory.Step, known map[string]*memoryfile.Document[memory.Record], proposal, reason string) error {
+	docs, last := map[string]*memoryfile.Document[memory.Record]{}, map[string]*vault.Receipt{}
+	for _, s := range steps {
+		id := s.Record.ID
+		doc, err := w.stepped(s.Record, docs[id], known[id])
+		if err != nil {
+			return err
+		}
+		if docs[id] == nil && known[id] != nil {
+			chain, err := w.v.chainOf(w.base(), w.config, memoryfile.Records.SubjectOf(id))
+			if err != nil {
+				return err
+			}
+			last[id] = chain.Last()
+		}
+		docs[id] = doc
+		of := memoryfile.ProposalOf(id)
+		if last[id], err = w.add(memoryAct{
+			kind: s.Kind, subject: memoryfile.Records.SubjectOf(id), from: string(s.From), to: string(s.Record.State), digest: doc.Digest, file: doc.File,
+			scope: s.Record.Scope, memory: id, proposal: of, sources: s.Record.Sources, reason: reason, authors: []string{s.Record.CreatorID},
+		}, last[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stepped is a record's document after a step: a new one, or the one that was
+// there with the keys changed that a step may change.
+func (w *remembered) stepped(r memory.Record, now, before *memoryfile.Document[memory.Record]) (*memoryfile.Document[memory.Record], error) {
+	if now == nil {
+		now = before
+	}
+	if now == nil {
+		return memoryfile.New(r)
+	}
+	keys, err := memoryfile.Keys(r)
+	if err != nil {
+		return nil, err
+	}
+	patch := map[string]any{}
+	for _, key := range []string{"state", "supersedes_id", "conflicts_with", "updated_at", "expires_at"} {
+		patch[key] = keys[key] // absent: removed
+	}
+	return now.Change(patch)
+}
+
+// Submit reviews a draft of the caller's own.
+func (v *Vault) Submit(ctx context.Context, id string) (*Proposed, error) {
+	m, err := v.remember(false, agentprotocol.Principal{})
+	if err != nil {
+		return nil, err
+	}
+	d, err := m.proposal(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.mayPropose(); err != nil {
+		return nil, err
+	}
+	p := d.DTO.Proposal
+	switch {
+	case p.Principal.PrincipalID != m.principal.PrincipalID:
+		return nil, agentprotocol.NewStableError(agentprotocol.ErrCodeInsufficientScope, fmt.Sprintf("%s is a draft of %s, who submits it", id, p.Principal.PrincipalID))
+	case d.DTO.Review.Status != agentprotocol.ProposalStatusDraftSaved:
+		return nil, agentprotocol.NewStableError(agentprotocol.ErrCodeRejected, fmt.Sprintf("%s is no draft; it is %s", id, d.DTO.Review.Status))
+	}
+	w := m.write("Submit a "+string(p.Kind), true)
+	out := &Proposed{Proposal: p, Superseded: []string{}}
+	if err := w.review(ctx, p, out); err != nil {
+		return nil, err
+	}
+	if err := w.reviewed(d, out.Review, memoryfile.ProposalSubmitted, ""); err != nil {
+		return nil, err
+	}
+	return out, w.proposed(ctx, out)
+}
+
+// proposal finds a proposal on the memory branch; one that was used and pruned is
+// not found.
+func (m *remembering) proposal(id string) (proposalDoc, error) {
+	d, err := find[memoryfile.Proposal](m.v, m.tip, memoryfile.Proposals, id)
+	if err == nil && d == nil {
+		err = fmt.Errorf("%w: there is no proposal %s on %s; lm memory proposals lists those there are", ErrNotFound, id, m.config.Policy.Memory.Branch)
+	}
+	return d, err
+}
+
+// ProposalsAsk says which proposals to list.
+type ProposalsAsk struct {
+	All   bool   // also those that wait for nobody
+	Scope string // only of this scope; "": every scope that the caller may read
+}
+
+// ListedProposal is a proposal in a list.
+type ListedProposal struct {
+	agentprotocol.Proposal
+	Review agentprotocol.ProposalReview `json:"review"`
+}
+
+// ProposalList is proposals by id, which is by time.
+type ProposalList struct {
+	Proposals []ListedProposal `json:"proposals"`
+	Total     int              `json:"total"`
+	Branch    string           `json:"branch"`
+}
+
+// Proposals lists the proposals that wait, or all.
+func (v *Vault) Proposals(ask ProposalsAsk) (*ProposalList, error) {
+	m, err := v.remember(true, agentprotocol.Principal{})
+	if err != nil {
+		return nil, err
+	}
+	docs, err := m.proposals(ask)
+	if err != nil {
+		return nil, err
+	}
+	out := &ProposalList{Proposals: []ListedProposal{}, Branch: m.config.Policy.Memory.Branch}
+	for _, d := range docs {
+		out.Proposals = append(out.Proposals, ListedProposal{d.DTO.Proposal, d.DTO.Review})
+	}
+	out.Total = len(out.Proposals)
+	return out, nil
+}
+
+// proposals reads the proposals that the principal may read, by id. One that was
+// approved since says so.
+func (m *remembering) proposals(ask ProposalsAsk) ([]proposalDoc, error) {
+	within, err := m.scope(ask.Scope)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.principal.Needs(m.tree, agentprotocol.CapabilityRead, within); err != nil {
+		return nil, err
+	}
+	docs, err := read[memoryfile.Proposal](m.v, m.tip, memoryfile.Proposals)
+	if err != nil {
+		return nil, err
+	}
+	var out []proposalDoc
+	for _, d := range docs {
+		used, err := m.used(d)
+		if err != nil {
+			return nil, err
+		}
+		if used {
+			d.DTO.Review.Status = agentprotocol.ProposalStatusApproved
+		}
+		// What is out of every scope that is known still waits for a person to see it.
+		visible := slices.Contains(m.tree.Line(d.DTO.Scope, m.principal.Home), within) || ask.Scope == "" && !m.principal.Agent()
+		if visible && (ask.All || memory.Pending(d.DTO.Review.Status)) {
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(a, b proposalDoc) int {
+		if a.DTO.ProposalID < b.DTO.ProposalID {
+			return -1
+		}
+		return 1
+	})
+	return out, nil
+}
