@@ -18,6 +18,10 @@ type Request struct {
 	BoundOnly   bool
 	Now         time.Time // decides what has expired
 
+	// Remembered is what memories cost, in tokens and in their rank: they are packed
+	// after the required assets and before the others.
+	Remembered []int
+
 	// Brief leaves Loadout.Excluded empty, for callers that only hand on what is
 	// selected: of a large vault most assets are left out.
 	Brief bool
@@ -74,6 +78,8 @@ type Loadout struct {
 	Hidden   int         // assets that the subject may not read: counted, never named
 	Missing  []vault.ID  // required for this subject and approved once, but unreceipted, expired or over budget
 	Tokens   int         // of the whole rendered context; 0 if nothing is selected
+
+	Remembered []int // which of the request's memories fit, by their place there
 }
 
 // Complete says that every required asset is in, if perhaps in a smaller form.
@@ -156,7 +162,19 @@ func Forms(mode vault.Mode) []vault.Mode { return smaller[mode] }
 // pack fills the budget in rank order, which puts the required first.
 func (l *Loadout) pack(facts []vault.Facts, ranked []Selection, r Request, cost Cost) {
 	used, budget := cost.Frame, r.TokenBudget
+	remember := func() {
+		for i, tokens := range r.Remembered {
+			if used+tokens <= budget {
+				used += tokens
+				l.Remembered = append(l.Remembered, i)
+			}
+		}
+		r.Remembered = nil
+	}
 	for _, s := range ranked {
+		if !required(s) {
+			remember()
+		}
 		mode := vault.ModeReference
 		if s.Binding != nil {
 			mode = s.Binding.Mode
@@ -186,7 +204,8 @@ func (l *Loadout) pack(facts []vault.Facts, ranked []Selection, r Request, cost 
 		used += s.Tokens
 		l.Selected = append(l.Selected, s)
 	}
-	if len(l.Selected) > 0 {
+	remember()
+	if len(l.Selected)+len(l.Remembered) > 0 {
 		l.Tokens = used
 	}
 }

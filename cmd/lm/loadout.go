@@ -128,6 +128,7 @@ func (c *command) loadoutCommand() *cli.Command {
 	return &cli.Command{
 		Name: "loadout", Usage: "what an agent gets for a task: approved, fitting, within the budget", ArgsUsage: "QUERY",
 		Flags: append(requestFlags(),
+			&cli.BoolFlag{Name: "with-context", Usage: "the confirmed memories of the agent's scope too, after the required assets"},
 			&cli.BoolFlag{Name: "strict", Usage: "exit 4 if a required asset is missing"},
 			&cli.BoolFlag{Name: "explain", Usage: "print a table of everything in and everything out"},
 		),
@@ -144,6 +145,7 @@ func (c *command) loadout(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	ask.WithContext = ctx.Bool("with-context")
 	ask.Brief = !ctx.Bool("json") && !ctx.Bool("explain")
 	return c.inVault(ctx, func(v *workspace.Vault) error {
 		l, err := v.Loadout(ctx.Context, ask)

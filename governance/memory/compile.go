@@ -70,13 +70,7 @@ func score(c Candidate, now time.Time) scored {
 // for none. The error is one of load.
 func Compile(r agentprotocol.ContextRequest, eligible []Candidate, load Loading, now time.Time, most agentprotocol.ContextBudget) (agentprotocol.ContextPack, error) {
 	pack := agentprotocol.ContextPack{SchemaVersion: agentprotocol.ContextSchemaVersion, Principal: r.Principal, Scope: r.Scope}
-	var ranked []scored
-	for _, c := range eligible {
-		if len(r.KindFilter) == 0 || slices.Contains(r.KindFilter, c.Record.Kind) {
-			ranked = append(ranked, score(c, now))
-		}
-	}
-	slices.SortFunc(ranked, func(a, b scored) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.Record.ID, b.Record.ID)) })
+	ranked := rank(eligible, r.KindFilter, now)
 	items, chars := budget(r.Budget, most)
 	skipped := 0
 	for _, s := range ranked {
@@ -112,6 +106,32 @@ func Compile(r agentprotocol.ContextRequest, eligible []Candidate, load Loading,
 // Chars is what a record's entry in a context costs but for the reason of its
 // score, in code points.
 func Chars(r Record) int { return entryChars(entry(r, "")) }
+
+// rank orders candidates of some kinds (none: of all) by score, then id.
+func rank(eligible []Candidate, kinds []agentprotocol.MemoryKind, now time.Time) []scored {
+	var ranked []scored
+	for _, c := range eligible {
+		if len(kinds) == 0 || slices.Contains(kinds, c.Record.Kind) {
+			ranked = append(ranked, score(c, now))
+		}
+	}
+	slices.SortFunc(ranked, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.Record.ID, b.Record.ID))
+	})
+	return ranked
+}
+
+// Best are the confirmed candidates that rank highest, at most limit: those in
+// conflict are for a person to settle first.
+func Best(eligible []Candidate, now time.Time, limit int) []Candidate {
+	var out []Candidate
+	for _, s := range rank(eligible, nil, now) {
+		if s.Record.State == agentprotocol.LifecycleConfirmed && len(out) < limit {
+			out = append(out, s.Candidate)
+		}
+	}
+	return out
+}
 
 // budget is the smaller of what is asked for, else the default, and the
 // adapter's maxima.

@@ -24,6 +24,9 @@ type Ask struct {
 	Types       []vault.Type
 	BoundOnly   bool
 	Now         time.Time // zero: the time of the call
+	// WithContext puts the confirmed memories of the agent's scope under the same
+	// budget, after the required assets.
+	WithContext bool
 	// MaxChars bounds the context in characters as well; 0: only tokens count.
 	// Where it would be more, the token budget is cut until it is not.
 	MaxChars int
@@ -46,23 +49,41 @@ type Loadout struct {
 	TokensUsed  int                    `json:"tokens_used"`
 	TokenBudget int                    `json:"token_budget"`
 	Complete    bool                   `json:"complete"`
-	Context     string                 `json:"context"`
-	Digest      vault.Digest           `json:"digest"`
+	// Memories are those that are in; only where they were asked for.
+	Memories []LoadoutMemory `json:"memories,omitempty"`
+	Context  string          `json:"context"`
+	Digest   vault.Digest    `json:"digest"`
 
 	// Missing are the required assets that are not in.
 	Missing []vault.ID `json:"-"`
 
-	items []string // the text of each selected asset
+	items    []string // the text of each selected asset
+	memories string   // that of all memories
 }
 
-// Part is the context of some of the selected assets: "" if keep takes none.
+// LoadoutMemory is a memory in a loadout.
+type LoadoutMemory struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Scope  string `json:"scope"`
+	Tokens int    `json:"tokens"`
+}
+
+// Part is the context of some of the selected assets, with all memories behind
+// the required ones: "" if there is neither.
 func (l *Loadout) Part(keep func(Selected) bool) string {
 	var text strings.Builder
+	memories := l.memories
 	for i, s := range l.Selected {
+		if s.Binding == nil || !s.Binding.Required {
+			text.WriteString(memories)
+			memories = ""
+		}
 		if keep(s) {
 			text.WriteString(l.items[i])
 		}
 	}
+	text.WriteString(memories)
 	if text.Len() == 0 {
 		return ""
 	}
@@ -133,8 +154,17 @@ type Annotations struct {
 // Loadout answers a request.
 func (v *Vault) Loadout(ctx context.Context, ask Ask) (out *Loadout, err error) {
 	err = v.answer(ctx, ask, func(x *opened, request governance.Request, ranking *index.Ranking) error {
+		var known []remembrance
+		if ask.WithContext {
+			if known, err = v.remembrances(ctx, x.Snapshot, request); err != nil {
+				return err
+			}
+			for _, m := range known {
+				request.Remembered = append(request.Remembered, m.Tokens)
+			}
+		}
 		for {
-			if out, err = x.loadout(request, ranking); err != nil {
+			if out, err = x.loadout(request, ranking, known); err != nil {
 				return err
 			}
 			chars := utf8.RuneCountInString(out.Context)
@@ -172,7 +202,7 @@ func (v *Vault) answer(ctx context.Context, ask Ask, make func(*opened, governan
 }
 
 // loadout resolves a request and renders what it selects.
-func (x *opened) loadout(request governance.Request, ranking *index.Ranking) (*Loadout, error) {
+func (x *opened) loadout(request governance.Request, ranking *index.Ranking, known []remembrance) (*Loadout, error) {
 	facts := x.Facts()
 	resolved := governance.Resolve(x.config, facts, request, ranking.Relevance, governance.Cost{Frame: x.frame, Form: x.FormTokens})
 	out := &Loadout{
@@ -189,6 +219,10 @@ func (x *opened) loadout(request governance.Request, ranking *index.Ranking) (*L
 		}
 		out.items = append(out.items, form.Text)
 		out.Selected = append(out.Selected, selected(&facts[s.Index], s, ranking.Terms(s.Index)))
+	}
+	for _, i := range resolved.Remembered {
+		out.Memories = append(out.Memories, known[i].LoadoutMemory)
+		out.memories += known[i].text
 	}
 	out.Context = out.Part(func(Selected) bool { return true })
 	if !request.Brief {

@@ -91,7 +91,7 @@ func (v *Vault) Manifest(ctx context.Context, ask ManifestAsk) (*Manifest, error
 }
 
 func (v *Vault) manifest(x *opened, request governance.Request, ranking *index.Ranking, ask ManifestAsk, at *AgentInterface) (*Manifest, error) {
-	loadout, err := x.loadout(request, ranking)
+	loadout, err := x.loadout(request, ranking, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -38,16 +38,21 @@ func (v *Vault) remember(head bool, stated agentprotocol.Principal) (*rememberin
 	if v.Repo == nil {
 		return nil, fmt.Errorf("%w: %s is no Git repository, and memories are kept in commits; run: git init && git add -A && git commit", gitstore.ErrNoRepository, v.Dir)
 	}
-	m := &remembering{v: v, now: v.clock()}
-	var err error
+	read := func() (loaded, error) { return v.trusted(Revision{}) }
 	if head {
-		m.at, err = v.commit("HEAD")
-	} else {
-		m.at, err = v.trusted(Revision{})
+		read = func() (loaded, error) { return v.commit("HEAD") }
 	}
+	at, err := read()
 	if err != nil {
 		return nil, err
 	}
+	return v.rememberAt(at, stated)
+}
+
+// rememberAt begins a call about memory as it is at a commit.
+func (v *Vault) rememberAt(at loaded, stated agentprotocol.Principal) (*remembering, error) {
+	m := &remembering{v: v, at: at, now: v.clock()}
+	var err error
 	if m.config, err = (&session{v: v, head: m.at}).config(); err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func (v *Vault) outcome(x *opened, t *vault.LoadoutTest, now time.Time) (*outcom
 	if err != nil {
 		return nil, err
 	}
-	l, err := x.loadout(request, ranking)
+	l, err := x.loadout(request, ranking, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,9 @@ func TestAdvanceAndMerge(t *testing.T) {
 	r := open(t, dir)
 	first := head(t, r)
 	second := commitFiles(t, r, map[string]string{"b": "2"})
-	git := func(t *testing.T, dir string, args ...string) string { return strings.TrimSpace(runGit(t, dir, args...)) }
+	git := func(t *testing.T, dir string, args ...string) string {
+		return strings.TrimSpace(runGit(t, dir, args...))
+	}
 	by := func(expect Hash) Change {
 		return Change{Branch: "refs/heads/lm/inbox", Expect: expect, Message: "sync", Name: "A", Email: "a@example.org", When: time.Unix(1e9, 0)}
 	}
