@@ -53,6 +53,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"json": checkJSON,
+			"keep": keepJSON,
 			"exit": checkExit,
 		},
 	})
@@ -85,10 +86,32 @@ func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if strings.HasSuffix(args[0], ".") {
 		ts.Fatalf("%s ends early: in a script a bare # begins a comment, so write '%s#'", args[0], args[0])
 	}
-	var value any
+	value, found := lookUp(ts, args[0])
+	got := fmt.Sprint(value)
+	same := found && (len(args) == 1 || got == args[1])
+	if same == neg {
+		ts.Fatalf("%s is %s (there: %t)\n%s", args[0], got, found, ts.ReadFile("stdout"))
+	}
+}
+
+// keepJSON keeps a value of the last command's JSON for the commands after it:
+// keep P proposal_id, and then $P.
+func keepJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: keep NAME PATH")
+	}
+	value, found := lookUp(ts, args[1])
+	if !found {
+		ts.Fatalf("there is no %s\n%s", args[1], ts.ReadFile("stdout"))
+	}
+	ts.Setenv(args[0], fmt.Sprint(value))
+}
+
+// lookUp finds a path in the JSON of the last command.
+func lookUp(ts *testscript.TestScript, path string) (value any, found bool) {
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &value))
-	found := true
-	for _, s := range step.FindAllString(args[0], -1) {
+	found = true
+	for _, s := range step.FindAllString(path, -1) {
 		switch v := value.(type) {
 		case map[string]any:
 			value, found = v[s]
@@ -108,9 +131,5 @@ func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 			break
 		}
 	}
-	got := fmt.Sprint(value)
-	same := found && (len(args) == 1 || got == args[1])
-	if same == neg {
-		ts.Fatalf("%s is %s (there: %t)\n%s", args[0], got, found, ts.ReadFile("stdout"))
-	}
+	return value, found
 }

@@ -26,5 +26,5 @@ func Remembered(m Memory) string {
 	if m.State == "conflicted" {
 		state = ` state="conflicted"`
 	}
-	return fmt.Sprintf("<lm-memory id=%q kind=%q scope=%q confidence=%q%s>\n%s\n</lm-memory>\n", m.ID, Neutral(m.Kind), Neutral(m.Scope), m.Confidence, state, Neutral(strings.Join(lines, "\n")))
+	return fmt.Sprintf("<lm-reference id=%q type=\"memory\" kind=%q scope=%q confidence=%q%s>\n%s\n</lm-reference>\n", m.ID, Neutral(m.Kind), Neutral(m.Scope), m.Confidence, state, Neutral(strings.Join(lines, "\n")))
 }

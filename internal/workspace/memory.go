@@ -111,13 +111,14 @@ func (m *remembering) scope(name string) (agentprotocol.Scope, error) {
 	return m.tree.Named(s), nil
 }
 
-// newID makes an id of the time of the call.
+// newID makes an id of the time of the call, to the millisecond, so that ids sort
+// as they were made.
 func (m *remembering) newID(kind memoryfile.Kind) (string, error) {
 	var random [10]byte
 	if _, err := rand.Read(random[:]); err != nil {
 		return "", err
 	}
-	return kind.NewID(m.now, random), nil
+	return kind.NewID(m.v.env.Now(), random), nil
 }
 
 // read reads documents of one kind at a commit; what is none is left out, as lm

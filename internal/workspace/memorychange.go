@@ -204,7 +204,7 @@ func (m *remembering) recordDoc(id string) (d recordDoc, onBranch bool, err erro
 		return nil, false, err
 	}
 	if err := memory.Standing(&d.DTO, d.Digest, chain, m.config.Project, onBranch); err != nil {
-		return nil, false, fmt.Errorf("%s counts for nothing: %w; run: lm verify", id, err)
+		return nil, false, vault.Problem{Severity: vault.Error, Path: d.File.Path, Line: 1, Column: 1, Message: "this memory counts for nothing: " + err.Error(), Mend: "run: lm verify"}
 	}
 	return d, onBranch, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"longmemory.dev/lm/governance"
+	"longmemory.dev/lm/governance/memory"
 	"longmemory.dev/lm/vault"
 )
 
@@ -56,7 +57,12 @@ func (v *Vault) Validate(r Revision, paths []string) (*Validation, error) {
 		return nil, err
 	}
 	out.Assets = len(s.Assets)
+	memories, err := v.memoryFiles(at)
+	if err != nil {
+		return nil, err
+	}
 	all := append(append(s.Problems, s.LoadoutProblems...), blind(s)...)
+	all = append(append(all, memoryProblems(s, memories)...), memory.Problems(s.Config)...)
 	vault.SortProblems(all)
 	wanted, err := v.wanted(paths)
 	if err != nil {

@@ -82,6 +82,9 @@ func (v *Vault) Verify(r Revision) (*Verification, error) {
 			return nil, err
 		}
 	}
+	if err := c.memories(); err != nil {
+		return nil, err
+	}
 	c.missing(c.lost, "name bytes that are not in this clone, so their digests say nothing (a squash leaves such behind)")
 	c.missing(c.unknown, "were written when nobody here knows whom vault.yaml listed")
 	vault.SortProblems(c.out.Problems)
