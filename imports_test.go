@@ -30,7 +30,7 @@ var rooms = map[string]room{
 	"governance":         {[]string{"vault"}, "the rules must not hang on how assets are stored or searched"},
 	"index":              {[]string{"vault"}, "relevance must not know who is asking"},
 	"internal/render":    {[]string{"vault"}, "what an agent reads hangs on the asset alone"},
-	"internal/testvault": {[]string{"vault"}, "tests of every room may use it"},
+	"internal/testvault": {[]string{"vault", "vault/memoryfile", "agentprotocol"}, "tests of every room may use it"},
 	"internal/bench":     {[]string{"vault", "internal/testvault"}, "it drives the command from outside, as whoever uses it does"},
 	"internal/workspace": {[]string{"vault", "vault/gitstore", "governance", "index", "internal/render", "internal/sshkeys", "vault/signature", "agentprotocol", "vault/memoryfile", "governance/memory"}, "this is where the rooms are joined"},
 	"internal/hook":      {[]string{"vault", "internal/workspace"}, "a hook asks for a loadout like everybody else"},

@@ -25,7 +25,9 @@ func (s *Snapshot) serve(a *Asset, last *Receipt, past Past) {
 		a.LastApproved, a.Served = old, &old.Facts
 		return
 	}
-	s.Lost[a.ID] = last.Object
+	if last.Object != "" {
+		s.Lost[a.ID] = last.Object
+	}
 }
 
 // approvedVersion reads what a receipt governed; nil if it cannot be read, or is

@@ -34,31 +34,34 @@ var recencyScore = []int{1500, 750, 375, 187, 93, 46, 23, 11, 5, 2, 1}
 
 const conflictMalus = 1000
 
-// scored is a candidate as it ranks.
+// scored is a candidate as it ranks, in whole points.
 type scored struct {
-	Candidate
-	total  int
-	reason string
+	*Candidate
+	relevance, confidence, recency, malus int
 }
 
-// score ranks a record in whole points; the reason names each term.
-func score(c Candidate, now time.Time) scored {
-	r := c.Record
-	relevance := 5000 * int(c.Relevance) / 10000
-	confidence := confidenceScore[r.Confidence]
-	recency := 0
-	if span := int(max(now.Sub(r.UpdatedAt), 0) / (30 * 24 * time.Hour)); span < len(recencyScore) {
-		recency = recencyScore[span]
-	}
-	out := scored{Candidate: c, total: relevance + confidence + recency}
-	word := string(r.Confidence)
+func (s *scored) total() int { return s.relevance + s.confidence + s.recency - s.malus }
+
+// reason names each term of the score.
+func (s *scored) reason() string {
+	word := string(s.Record.Confidence)
 	if word == "" {
 		word = "none"
 	}
-	out.reason = fmt.Sprintf("relevance %d, confidence %s %d, recency %d", relevance, word, confidence, recency)
-	if r.State == agentprotocol.LifecycleConflicted {
-		out.total -= conflictMalus
-		out.reason += fmt.Sprintf(", conflicted -%d", conflictMalus)
+	out := fmt.Sprintf("relevance %d, confidence %s %d, recency %d", s.relevance, word, s.confidence, s.recency)
+	if s.malus > 0 {
+		out += fmt.Sprintf(", conflicted -%d", s.malus)
+	}
+	return out
+}
+
+func score(c *Candidate, now time.Time) scored {
+	out := scored{Candidate: c, relevance: 5000 * int(c.Relevance) / 10000, confidence: confidenceScore[c.Record.Confidence]}
+	if span := int(max(now.Sub(c.Record.UpdatedAt), 0) / (30 * 24 * time.Hour)); span < len(recencyScore) {
+		out.recency = recencyScore[span]
+	}
+	if c.Record.State == agentprotocol.LifecycleConflicted {
+		out.malus = conflictMalus
 	}
 	return out
 }
@@ -68,21 +71,26 @@ func score(c Candidate, now time.Time) scored {
 // fit is skipped and the next is tried; what was skipped makes truncated true,
 // with a next action that shows more. most are the maxima of the adapter, zero
 // for none. The error is one of load.
-func Compile(r agentprotocol.ContextRequest, eligible []Candidate, load Loading, now time.Time, most agentprotocol.ContextBudget) (agentprotocol.ContextPack, error) {
+func Compile(r agentprotocol.ContextRequest, eligible []*Candidate, load Loading, now time.Time, most agentprotocol.ContextBudget) (agentprotocol.ContextPack, error) {
 	pack := agentprotocol.ContextPack{SchemaVersion: agentprotocol.ContextSchemaVersion, Principal: r.Principal, Scope: r.Scope}
 	ranked := rank(eligible, r.KindFilter, now)
 	items, chars := budget(r.Budget, most)
 	skipped := 0
 	for _, s := range ranked {
-		if items == 0 || s.Chars > 0 && s.Chars+utf8.RuneCountInString(s.reason) > chars {
+		if items == 0 || s.Chars > chars {
 			skipped++
 			continue
 		}
-		var err error
-		if s.Record, err = load(s.Candidate); err != nil {
+		reason := s.reason()
+		if s.Chars > 0 && s.Chars+utf8.RuneCountInString(reason) > chars {
+			skipped++
+			continue
+		}
+		r, err := load(s.Candidate)
+		if err != nil {
 			return pack, err
 		}
-		e := entry(s.Record, s.reason)
+		e := entry(r, reason)
 		n := entryChars(e)
 		if n > chars {
 			skipped++
@@ -108,23 +116,23 @@ func Compile(r agentprotocol.ContextRequest, eligible []Candidate, load Loading,
 func Chars(r Record) int { return entryChars(entry(r, "")) }
 
 // rank orders candidates of some kinds (none: of all) by score, then id.
-func rank(eligible []Candidate, kinds []agentprotocol.MemoryKind, now time.Time) []scored {
-	var ranked []scored
+func rank(eligible []*Candidate, kinds []agentprotocol.MemoryKind, now time.Time) []scored {
+	ranked := make([]scored, 0, len(eligible))
 	for _, c := range eligible {
 		if len(kinds) == 0 || slices.Contains(kinds, c.Record.Kind) {
 			ranked = append(ranked, score(c, now))
 		}
 	}
 	slices.SortFunc(ranked, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.Record.ID, b.Record.ID))
+		return cmp.Or(cmp.Compare(b.total(), a.total()), cmp.Compare(a.Record.ID, b.Record.ID))
 	})
 	return ranked
 }
 
 // Best are the confirmed candidates that rank highest, at most limit: those in
 // conflict are for a person to settle first.
-func Best(eligible []Candidate, now time.Time, limit int) []Candidate {
-	var out []Candidate
+func Best(eligible []*Candidate, now time.Time, limit int) []*Candidate {
+	var out []*Candidate
 	for _, s := range rank(eligible, nil, now) {
 		if s.Record.State == agentprotocol.LifecycleConfirmed && len(out) < limit {
 			out = append(out, s.Candidate)

@@ -24,18 +24,20 @@ type Candidate struct {
 }
 
 // Loading gives the whole record of a candidate.
-type Loading func(Candidate) (Record, error)
+type Loading func(*Candidate) (Record, error)
 
 // Visible says whether a principal may know of a source: known is false if the
 // vault cannot tell. Only sources of kind asset and receipt are asked about.
 type Visible func(agentprotocol.SourceRef) (visible, known bool)
 
 // Eligible are the candidates that a request in a scope may see: in the scope or
-// above it, recallable, not expired, and with a source left if they had any.
-// What the vault cannot tell about a source is permission_unknown.
-func Eligible(candidates []Candidate, line []Scope, now time.Time, visible Visible) ([]Candidate, error) {
-	var out []Candidate
-	for _, c := range candidates {
+// above it, recallable, not expired, and with a source left if they had any; the
+// others' sources are taken out of them. What the vault cannot tell about a source
+// is permission_unknown.
+func Eligible(candidates []Candidate, line []Scope, now time.Time, visible Visible) ([]*Candidate, error) {
+	out := make([]*Candidate, 0, len(candidates))
+	for i := range candidates {
+		c := &candidates[i]
 		r := &c.Record
 		if !slices.Contains(line, r.Scope) || !r.IsRecallable() || r.IsExpired(now) {
 			continue
@@ -58,9 +60,12 @@ func Eligible(candidates []Candidate, line []Scope, now time.Time, visible Visib
 
 // Sources are those of a record that the principal may know of.
 func Sources(r Record, visible Visible) (agentprotocol.SourceRefList, error) {
+	if !slices.ContainsFunc(r.Sources, asked) {
+		return r.Sources, nil
+	}
 	var kept agentprotocol.SourceRefList
 	for _, s := range r.Sources {
-		if s.Kind == "asset" || s.Kind == "receipt" {
+		if asked(s) {
 			ok, known := visible(s)
 			if !known {
 				return nil, refuse(agentprotocol.ErrCodePermissionUnknown, "%s names the %s %s, and the vault cannot tell who may read it; run: lm validate", r.ID, s.Kind, s.Ref)
@@ -74,20 +79,22 @@ func Sources(r Record, visible Visible) (agentprotocol.SourceRefList, error) {
 	return kept, nil
 }
 
+func asked(s agentprotocol.SourceRef) bool { return s.Kind == "asset" || s.Kind == "receipt" }
+
 // Recalled is the answer to a recall: the first of Total.
 type Recalled struct {
-	Candidates []Candidate
+	Candidates []*Candidate
 	Total      int
 }
 
 // Recall orders eligible candidates by relevance, then id. Where text was asked
 // for, what it does not match is left out. limit 0: all.
-func Recall(eligible []Candidate, text bool, limit int) Recalled {
+func Recall(eligible []*Candidate, text bool, limit int) Recalled {
 	found := slices.Clone(eligible)
 	if text {
-		found = slices.DeleteFunc(found, func(c Candidate) bool { return c.Relevance <= 0 })
+		found = slices.DeleteFunc(found, func(c *Candidate) bool { return c.Relevance <= 0 })
 	}
-	slices.SortFunc(found, func(a, b Candidate) int {
+	slices.SortFunc(found, func(a, b *Candidate) int {
 		return cmp.Or(cmp.Compare(b.Relevance, a.Relevance), cmp.Compare(a.Record.ID, b.Record.ID))
 	})
 	total := len(found)

@@ -17,6 +17,8 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+
+	"longmemory.dev/lm/internal/testvault"
 )
 
 // options are the flags.
@@ -46,6 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	seed := flags.Uint64("seed", 1, "seed of the generated vaults")
 	keep := flags.Bool("keep", false, "leave the folder with the vaults and the programs")
 	file := flags.String("json", "", "write the figures to `FILE` as well")
+	memories := flags.String("memories", "", "only write as many memories as -n says, by -seed, to the folder `DIR`")
 	write := flags.String("write", "", "only write the vault of -n and -seed to the folder `DIR`, and print what to ask of it")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -57,6 +60,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return fmt.Errorf("-n %s: a vault has at least %d assets", *sizes, leastAssets)
 		}
 		o.sizes = append(o.sizes, n)
+	}
+	if *memories != "" {
+		return writeFiles(*memories, testvault.Memories(o.seed, o.sizes[0]))
 	}
 	if *write != "" {
 		task, err := writeVault(*write, o.seed, o.sizes[0])

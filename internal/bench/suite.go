@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"longmemory.dev/lm/internal/testvault"
 )
 
 // suite takes the figures of design.md §6, in its order.
@@ -58,7 +60,7 @@ func git(dir string, args ...string) *side { return &side{program: "git", args: 
 
 // vault measures what hangs on the size of a vault.
 func (s *suite) vault(v *repository) error {
-	for _, measure := range []func(*repository) error{s.loadout, s.firstIndex, s.nextIndex, s.govern, s.validate} {
+	for _, measure := range []func(*repository) error{s.loadout, s.firstIndex, s.nextIndex, s.govern, s.validate, s.remember} {
 		fmt.Fprint(s.stderr, ".")
 		if err := measure(v); err != nil {
 			return err
@@ -137,20 +139,10 @@ func (s *suite) change(v *repository) *side {
 }
 
 func (s *suite) govern(v *repository) error {
-	govern, commit := s.command(v.dir), git(v.dir)
+	govern, commit := s.command(v.dir), s.oneCommit(v)
 	govern.prepare = func() error {
 		govern.args = s.change(v).args
 		return nil
-	}
-	commit.prepare = func() error {
-		path := v.next().Path
-		commit.args = []string{"commit", "-q", "-m", "Edit one file", "--", path}
-		f, err := os.OpenFile(filepath.Join(v.dir, filepath.FromSlash(path)), os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(f, "Edit %d.\n", v.edited)
-		return errors.Join(err, f.Close())
 	}
 	r, err := s.race(s.runs, govern, commit)
 	if err != nil {
@@ -164,6 +156,22 @@ func (s *suite) govern(v *repository) error {
 	return nil
 }
 
+// oneCommit is a `git commit` of one file.
+func (s *suite) oneCommit(v *repository) *side {
+	commit := git(v.dir)
+	commit.prepare = func() error {
+		path := v.next().Path
+		commit.args = []string{"commit", "-q", "-m", "Edit one file", "--", path}
+		f, err := os.OpenFile(filepath.Join(v.dir, filepath.FromSlash(path)), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(f, "Edit %d.\n", v.edited)
+		return errors.Join(err, f.Close())
+	}
+	return commit
+}
+
 func (s *suite) validate(v *repository) error {
 	r, err := s.race(s.few(), s.command(v.dir, "validate"))
 	if err != nil {
@@ -174,6 +182,53 @@ func (s *suite) validate(v *repository) error {
 		l = limit{must: 2, aim: 1}
 	}
 	s.time("lm validate, processor time", v.assets, cpu, r[0], l)
+	return nil
+}
+
+// remember adds as many memories as there are assets, and measures what finds them
+// and what adds one.
+func (s *suite) remember(v *repository) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if _, err := s.output(v.dir, self, "-memories", v.dir, "-n", strconv.Itoa(v.assets)); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"add", "-A"}, {"commit", "-q", "-m", "Memories"}, {"gc", "-q"}} {
+		if _, err := s.output(v.dir, "git", args...); err != nil {
+			return err
+		}
+	}
+	oldest, err := s.output(v.dir, s.lm, "memory", "recall", testvault.OldestWords)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(oldest), testvault.OldestWords) {
+		return fmt.Errorf("the oldest memory is not found by its own words:\n%s", oldest)
+	}
+	ask := s.command(v.dir, "loadout", v.Query, "--agent", "reviewer")
+	r, err := s.race(s.runs, ask, s.command(v.dir, "memory", "recall", v.Query), s.command(v.dir, "context", "--task", v.Query), s.command(v.dir, "loadout", v.Query, "--agent", "reviewer", "--with-context"))
+	if err != nil {
+		return err
+	}
+	near, three := limit{}, limit{}
+	if v.assets == 10000 {
+		near, three = limit{must: 1.5}, limit{must: 3, aim: 1}
+	}
+	s.ratio("lm memory recall, as many memories", "lm loadout, index current", v.assets, wall, r[1], r[0], near)
+	s.ratio("lm context, as many memories", "lm loadout, index current", v.assets, wall, r[2], r[0], near)
+	s.ratio("lm loadout --with-context", "lm loadout, index current", v.assets, wall, r[3], r[0], limit{})
+	propose, commit := s.command(v.dir), s.oneCommit(v)
+	propose.prepare = func() error {
+		v.edited++
+		propose.args = []string{"memory", "propose", "--kind", "fact", "--subject", fmt.Sprintf("subject %d", v.edited), "--summary", "a summary", "--source", "file:x"}
+		return nil
+	}
+	if r, err = s.race(s.runs, propose, commit); err != nil {
+		return err
+	}
+	s.ratio("lm memory propose, as many memories", "git commit of one file", v.assets, wall, r[0], r[1], three)
 	return nil
 }
 

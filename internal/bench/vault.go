@@ -35,14 +35,8 @@ type vaultSubject struct{ ID, Path string }
 // memory of its parent counts as the child's on Linux.
 func writeVault(dir string, seed uint64, n int) (*task, error) {
 	files := testvault.Files(seed, n)
-	for _, f := range files {
-		path := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
-			return nil, err
-		}
+	if err := writeFiles(dir, files); err != nil {
+		return nil, err
 	}
 	s, err := vault.Read(files, nil)
 	if err != nil {
@@ -74,6 +68,19 @@ func writeVault(dir string, seed uint64, n int) (*task, error) {
 		}
 	}
 	return t, nil
+}
+
+func writeFiles(dir string, files []vault.File) error {
+	for _, f := range files {
+		path := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // repository is a generated vault, committed and packed.

@@ -5,6 +5,7 @@
 package testvault
 
 import (
+	"crypto/sha1"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -71,7 +72,7 @@ func (g generator) asset(i int) []vault.File {
 	from := vault.Status("")
 	for seq, to := range states(status) {
 		r := vault.Receipt{Project: Project, Subject: "asset/" + id, Kind: vault.ReceiptGoverned, Seq: seq + 1, Version: 1, From: from, To: to,
-			Digest: parsed.Digest, Prev: prev, Actor: "user:alice", Authors: []string{"user:alice"}, At: time.Unix(1700000000+int64(i), 0).UTC()}
+			Digest: parsed.Digest, Object: blob(asset.Data), Prev: prev, Actor: "user:alice", Authors: []string{"user:alice"}, At: time.Unix(1700000000+int64(i), 0).UTC()}
 		out = append(out, r.File())
 		from, prev = to, r.Hash()
 	}
@@ -80,6 +81,11 @@ func (g generator) asset(i int) []vault.File {
 		out[0].Size = int64(len(out[0].Data))
 	}
 	return out
+}
+
+// blob is Git's id of a file.
+func blob(data []byte) string {
+	return fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(data), data)))
 }
 
 // states are those that an asset went through to get where it is.

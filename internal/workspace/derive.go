@@ -40,7 +40,7 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 	var h header
 	none := index.Contents{}
 	// Whoever rendered or counted otherwise has another key for the same tree.
-	if json.Unmarshal(base.Vault(), &h) != nil || key(Snapshot{Tree: h.Tree}) != baseKey || v.found(h.Lost) {
+	if json.Unmarshal(base.Vault(), &h) != nil || key(Snapshot{Tree: h.Tree}) != baseKey || v.found(h.Lost, h.Packs) {
 		return none, false
 	}
 	counter := later(h.Config.Defaults.Tokenizer)
@@ -76,7 +76,7 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 			s.Lost[id] = object
 		}
 	}
-	h.Lost = s.Lost
+	h.Lost, h.Packs = s.Lost, v.packs(s.Lost)
 	data, err := json.Marshal(h)
 	if err != nil {
 		return none, false

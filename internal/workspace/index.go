@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,7 @@ type opened struct {
 	frame  int                 // tokens that stand around the items of a context
 	files  []vault.File        // of files as they lie; nil: a commit has them
 	lost   map[vault.ID]string // objects of approved versions that were not to be had
+	packs  string              // in which they were looked for
 }
 
 // header is what an index keeps of the vault itself.
@@ -38,6 +40,8 @@ type header struct {
 	Tree   gitstore.Hash `json:"tree"` // of the vault's folder
 	// Lost are the objects of approved versions that this clone did not have.
 	Lost map[vault.ID]string `json:"lost,omitempty"`
+	// Packs are those in which they were looked for.
+	Packs string `json:"packs,omitempty"`
 }
 
 // indexRoot is where indexes lie: in the common Git directory, shared by work
@@ -126,7 +130,7 @@ func (v *Vault) current(root string, at Snapshot) *opened {
 	if err != nil {
 		return nil
 	}
-	if v.found(out.lost) {
+	if v.found(out.lost, out.packs) {
 		x.Close()
 		_ = index.Discard(root, key(at))
 		return nil
@@ -134,15 +138,27 @@ func (v *Vault) current(root string, at Snapshot) *opened {
 	return out
 }
 
-// found says whether an object that an index was built without has come into
-// the repository since, by a fetch for instance.
-func (v *Vault) found(lost map[vault.ID]string) bool {
-	for _, object := range lost {
-		if _, err := v.Repo.Object(gitstore.Hash(object), 0); err == nil {
+// packs names the repository's packs, where something is missing.
+func (v *Vault) packs(lost map[vault.ID]string) string {
+	if v.Repo == nil || len(lost) == 0 {
+		return ""
+	}
+	return v.Repo.Packs()
+}
+
+// found says whether objects that an index was built without may have come into
+// the repository since: there are other packs, or one of the first few lies in a
+// file of its own (what a fetch brings, it brings together).
+func (v *Vault) found(lost map[vault.ID]string, packs string) bool {
+	if len(lost) == 0 {
+		return false
+	}
+	for _, id := range slices.Sorted(maps.Keys(lost))[:min(len(lost), 4)] {
+		if v.Repo.Loose(gitstore.Hash(lost[id])) {
 			return true
 		}
 	}
-	return false
+	return v.Repo.Packs() != packs
 }
 
 func with(x *index.Index, at Snapshot) (*opened, error) {
@@ -155,7 +171,7 @@ func with(x *index.Index, at Snapshot) (*opened, error) {
 		x.Close()
 		return nil, fmt.Errorf("the index's own header: %w", err)
 	}
-	return &opened{Index: x, Snapshot: at, config: h.Config, frame: h.Frame, lost: h.Lost}, nil
+	return &opened{Index: x, Snapshot: at, config: h.Config, frame: h.Frame, lost: h.Lost, packs: h.Packs}, nil
 }
 
 // contents makes what an index is built of.
@@ -174,6 +190,7 @@ func (v *Vault) contents(at *loaded) (index.Contents, error) {
 		Frame:  counter.Count(render.Open(s.Config.Project)) + counter.Count(render.Close()),
 		Tree:   at.Tree,
 		Lost:   s.Lost,
+		Packs:  v.packs(s.Lost),
 	})
 	if err != nil {
 		return index.Contents{}, err

@@ -51,11 +51,14 @@ func (v *Vault) remember(head bool, stated agentprotocol.Principal) (*rememberin
 
 // rememberAt begins a call about memory as it is at a commit.
 func (v *Vault) rememberAt(at loaded, stated agentprotocol.Principal) (*remembering, error) {
-	m := &remembering{v: v, at: at, now: v.clock()}
-	var err error
-	if m.config, err = (&session{v: v, head: m.at}).config(); err != nil {
+	if at.Commit == "" {
+		return nil, fmt.Errorf("%w: memories are read from commits; leave --worktree out", ErrUsage)
+	}
+	fact, err := v.memoryFact(at.Commit)
+	if err != nil {
 		return nil, err
 	}
+	m := &remembering{v: v, at: at, now: v.clock(), config: fact.Config}
 	m.tree = memory.NewTree(m.config)
 	who, owner, err := v.acting(m.config)
 	if err != nil {

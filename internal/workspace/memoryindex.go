@@ -85,29 +85,10 @@ func (v *Vault) memoryTip(config *vault.Config) (gitstore.Hash, error) {
 // treesAt finds what an index of memories at a commit is made of, with the
 // vault's rules there.
 func (v *Vault) treesAt(at Snapshot) (memoryTrees, *vault.Config, error) {
-	var t memoryTrees
-	file, err := v.Repo.File(at.Commit, v.inRepo(vault.ConfigFile), maxConfig)
+	f, err := v.memoryFact(at.Commit)
+	t, config := f.Trees, f.Config
 	if err != nil {
 		return t, nil, err
-	}
-	config, err := vault.ParseConfig(file.Data)
-	if err != nil {
-		return t, nil, err
-	}
-	t.Config = gitstore.Hash(file.Object)
-	for folder, into := range map[string]*gitstore.Hash{memoryfile.Records.In(): &t.Records, memoryfile.Records.Receipts(): &t.Receipts} {
-		tree, err := v.Repo.Subtree(at.Commit, v.inRepo(folder))
-		if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
-			return t, nil, err
-		}
-		*into = tree
-	}
-	if config.Policy.Signatures == vault.SignaturesRequired {
-		signers, err := v.Repo.File(at.Commit, v.inRepo(config.Policy.AllowedSigners), 0)
-		if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
-			return t, nil, err
-		}
-		t.Signers = gitstore.Hash(signers.Object)
 	}
 	if config.Policy.Memory.AutoConfirm {
 		t.Branch, err = v.memoryTip(config)
@@ -299,6 +280,8 @@ func memoryDocument(d *memoryfile.Document[memory.Record], counter *render.Count
 // was asked.
 func (m *memories) candidates(ranking *index.Ranking) []memory.Candidate {
 	out := make([]memory.Candidate, len(m.Facts()))
+	open := agentprotocol.SourceRefList{{Kind: openSource, Ref: openSource}}
+	open = open[:1:1] // all share it: who adds to it gets another
 	for i := range m.Facts() {
 		f := &m.Facts()[i]
 		c := memory.Candidate{Place: i, Chars: f.Version, Record: memory.Record{
@@ -309,12 +292,12 @@ func (m *memories) candidates(ranking *index.Ranking) []memory.Candidate {
 		if !f.Expires.IsZero() {
 			c.Record.ExpiresAt = &f.Expires
 		}
+		if f.Description == openSource {
+			c.Record.Sources = open
+		}
 		for _, name := range f.Teams {
 			kind, ref, _ := strings.Cut(name, ":")
 			c.Record.Sources = append(c.Record.Sources, agentprotocol.SourceRef{Kind: kind, Ref: ref})
-		}
-		if f.Description == openSource {
-			c.Record.Sources = append(c.Record.Sources, agentprotocol.SourceRef{Kind: openSource, Ref: openSource})
 		}
 		if ranking != nil {
 			c.Relevance = ranking.Relevance(i)

@@ -47,7 +47,7 @@ func (v *Vault) Recall(ctx context.Context, ask RecallAsk) (*Recalled, error) {
 		return nil, err
 	}
 	out := &Recalled{Snapshot: m.at.Snapshot, Scope: scope, Records: []agentprotocol.MemoryRecord{}, Limit: ask.Limit}
-	err = m.recall(ctx, scope, ask.Text, func(eligible []memory.Candidate, load memory.Loading) error {
+	err = m.recall(ctx, scope, ask.Text, func(eligible []*memory.Candidate, load memory.Loading) error {
 		found := memory.Recall(eligible, strings.TrimSpace(ask.Text) != "", ask.Limit)
 		out.Total = found.Total
 		for _, c := range found.Candidates {
@@ -64,7 +64,7 @@ func (v *Vault) Recall(ctx context.Context, ask RecallAsk) (*Recalled, error) {
 
 // recall hands on the memories that a principal may have in a scope. A damaged
 // index is built anew once.
-func (m *remembering) recall(ctx context.Context, scope agentprotocol.Scope, text string, make func([]memory.Candidate, memory.Loading) error) error {
+func (m *remembering) recall(ctx context.Context, scope agentprotocol.Scope, text string, make func([]*memory.Candidate, memory.Loading) error) error {
 	if err := m.principal.Needs(m.tree, agentprotocol.CapabilityRead, scope); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (m *remembering) recall(ctx context.Context, scope agentprotocol.Scope, tex
 	}
 }
 
-func (m *remembering) recallOnce(ctx context.Context, scope agentprotocol.Scope, text string, make func([]memory.Candidate, memory.Loading) error) error {
+func (m *remembering) recallOnce(ctx context.Context, scope agentprotocol.Scope, text string, make func([]*memory.Candidate, memory.Loading) error) error {
 	x, err := m.v.memories(ctx, m.at)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (m *remembering) recallOnce(ctx context.Context, scope agentprotocol.Scope,
 	if err != nil {
 		return err
 	}
-	return make(eligible, func(c memory.Candidate) (memory.Record, error) {
+	return make(eligible, func(c *memory.Candidate) (memory.Record, error) {
 		r, err := x.record(c.Place)
 		if err != nil {
 			return r, err

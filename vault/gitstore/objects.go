@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type objectStore struct {
 
 	mu     sync.Mutex
 	stores []*filesystem.ObjectStorage
+	dirs   []string // of the stores
+	packs  string   // that they had when they were opened
 }
 
 const (
@@ -64,6 +67,22 @@ func (s *objectStore) open() {
 		}
 	}
 	add(s.dir, 0)
+	s.dirs, s.packs = dirs, packsIn(dirs)
+}
+
+// packsIn names the packs of some object folders.
+func packsIn(dirs []string) string {
+	var b strings.Builder
+	for _, dir := range dirs {
+		entries, _ := os.ReadDir(filepath.Join(dir, "pack")) // none: no packs
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".idx") {
+				b.WriteString(e.Name())
+				b.WriteByte('\n')
+			}
+		}
+	}
+	return b.String()
 }
 
 // close forgets what was read of packs and their indexes.
@@ -90,6 +109,9 @@ func (s *objectStore) get(h Hash) (plumbing.EncodedObject, error) {
 			if !errors.Is(err, plumbing.ErrObjectNotFound) && !errors.Is(err, fs.ErrNotExist) {
 				break
 			}
+		}
+		if errors.Is(err, plumbing.ErrObjectNotFound) && packsIn(s.dirs) == s.packs {
+			break // nothing came since we looked
 		}
 		// A repack beside us may have moved it: look once more with new eyes.
 		s.close()
@@ -122,6 +144,18 @@ func (s *objectStore) read(h Hash, limit int64) (plumbing.ObjectType, int64, []b
 		return 0, 0, nil, fmt.Errorf("object %s is damaged: %w; git fsck says more", h, err)
 	}
 	return o.Type(), o.Size(), data, nil
+}
+
+// Packs names what this clone's packs are, in short: while it stays the same and
+// no loose file of an object is there, the object has not come.
+func (r *Repo) Packs() string {
+	sum := sha256.Sum256([]byte(packsIn([]string{r.objects.dir})))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Loose says whether an object lies in a file of its own.
+func (r *Repo) Loose(id Hash) bool {
+	return isHash(string(id)) && isFile(filepath.Join(r.objects.dir, string(id[:2]), string(id[2:])))
 }
 
 // withPrefix lists the ids that begin with some hex digits, sorted.
