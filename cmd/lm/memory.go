@@ -46,7 +46,7 @@ func input[T any](c *command, ctx *cli.Context) (T, error) {
 		return out, nil
 	}
 	data := []byte(value)
-	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
+	if first := strings.TrimSpace(value); first == "" || !strings.ContainsAny(first[:1], `{["`) {
 		var err error
 		if data, err = c.readFile(value, "--input-json"); err != nil {
 			return out, err
@@ -327,6 +327,9 @@ func (c *command) approveCommand() *cli.Command {
 					c.say("  in conflict with %s", strings.Join(m.ConflictsWith, ", "))
 				}
 				c.say("  commit %.12s", m.Commit)
+				if m.ExpiresAt != nil && !m.ExpiresAt.After(m.UpdatedAt) {
+					c.note("its time ended before it began (%s), so nobody gets it", m.ExpiresAt.Format(time.RFC3339))
+				}
 				if m.Reads != "" {
 					c.say("  agents read %s: push this commit there", m.Reads)
 				}
@@ -504,6 +507,9 @@ func (c *command) syncCommand() *cli.Command {
 				c.say("%s and %s: %s pulled, %s", s.Branch, s.Remote, count(s.Pulled, "file"), pushed)
 				for _, id := range s.Pruned {
 					c.say("  pruned %s", id)
+				}
+				for _, id := range s.Kept {
+					c.note("%s was changed on both sides; what a person did here stands: lm memory show %s", id, id)
 				}
 				for _, id := range s.Replaced {
 					c.note("%s was changed on both sides; what %s had stands: lm memory show %s", id, s.Remote, id)

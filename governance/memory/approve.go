@@ -103,10 +103,12 @@ func Approve(p agentprotocol.Proposal, review agentprotocol.ProposalReview, a Ap
 
 // MayReject says why somebody may not reject a proposal, or nil. used says that a
 // record was made of it.
-func MayReject(p agentprotocol.Proposal, status agentprotocol.ProposalStatus, used bool, by Principal) error {
+func MayReject(p agentprotocol.Proposal, status agentprotocol.ProposalStatus, used bool, by Principal, t *Tree) error {
 	switch {
 	case !by.may(agentprotocol.CapabilityReview) && !by.may(agentprotocol.CapabilityApprove):
 		return refuse(agentprotocol.ErrCodeApprovalRequired, "%s has no capability review or approve; vault.yaml grants it", by.PrincipalID)
+	case by.Agent() && !t.Covers(by, p.Scope): // a person may clear away what lies in no scope
+		return refuse(agentprotocol.ErrCodeInsufficientScope, "%s is bound to %s:%s, and %s:%s does not lie in it", by.PrincipalID, by.Bound.Kind, by.Bound.ID, p.Scope.Kind, p.Scope.ID)
 	case used:
 		return refuse(agentprotocol.ErrCodeRejected, "%s is approved already; its memory can be superseded", p.ProposalID)
 	case !Pending(status):

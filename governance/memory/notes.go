@@ -2,11 +2,32 @@ package memory
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
 	"longmemory.dev/lm/agentprotocol"
+	"longmemory.dev/lm/vault"
 )
+
+// Proposed says why a proposal is not what its receipts say, or nil: the first is
+// its proposer's, the last names this content and what became of it. That the
+// chain holds is looked at before.
+func Proposed(p agentprotocol.Proposal, status agentprotocol.ProposalStatus, digest vault.Digest, chain vault.Chain) error {
+	if len(chain) == 0 {
+		return errors.New("it has none")
+	}
+	first, last := chain[0], chain.Last()
+	switch {
+	case first.Kind != "proposal_created" || string(first.Actor) != p.Principal.PrincipalID:
+		return fmt.Errorf("receipt %04d is %s by %s, and it says that %s proposed it", first.Seq, first.Kind, first.Actor, p.Principal.PrincipalID)
+	case last.Proposal != p.ProposalID || last.Digest != digest:
+		return fmt.Errorf("it was changed after receipt %04d", last.Seq)
+	case (string(last.To) == string(agentprotocol.LifecycleProposed)) != Pending(status):
+		return fmt.Errorf("it is %s, and receipt %04d says %s", status, last.Seq, last.To)
+	}
+	return nil
+}
 
 // MayHandOff says why somebody may not hand work over in a scope, or nil.
 func MayHandOff(h agentprotocol.Handoff, by Principal, t *Tree) error {

@@ -32,14 +32,15 @@ type Visible func(agentprotocol.SourceRef) (visible, known bool)
 
 // Eligible are the candidates that a request in a scope may see: in the scope or
 // above it, recallable, not expired, and with a source left if they had any; the
-// others' sources are taken out of them. What the vault cannot tell about a source
+// others' sources are taken out of them. sees says whose records in an unlisted
+// scope are the reader's to see (Tree.Sees). What the vault cannot tell about a source
 // is permission_unknown.
-func Eligible(candidates []Candidate, line []Scope, now time.Time, visible Visible) ([]*Candidate, error) {
+func Eligible(candidates []Candidate, line []Scope, now time.Time, visible Visible, sees func(*Record) bool) ([]*Candidate, error) {
 	out := make([]*Candidate, 0, len(candidates))
 	for i := range candidates {
 		c := &candidates[i]
 		r := &c.Record
-		if !slices.Contains(line, r.Scope) || !r.IsRecallable() || r.IsExpired(now) {
+		if !slices.Contains(line, r.Scope) || !r.IsRecallable() || r.IsExpired(now) || !sees(r) {
 			continue
 		}
 		kept, err := Sources(*r, visible)

@@ -66,6 +66,16 @@ func (t *Tree) Line(s, home Scope) []Scope {
 	return out
 }
 
+// Sees says whether a principal sees what somebody else wrote in a scope of its
+// line: an unlisted session or task hangs under its author's scope, not the
+// reader's, so two that have the same name are not the same.
+func (t *Tree) Sees(reader Principal, s, authorsHome Scope) bool {
+	if t.listed[s] || s.Kind != agentprotocol.ScopeKindSession && s.Kind != agentprotocol.ScopeKindTask {
+		return true
+	}
+	return slices.Contains(t.Line(reader.Home, reader.Home), authorsHome) || t.Covers(reader, authorsHome)
+}
+
 // Covers says whether a principal may speak for a scope: it is the one that the
 // principal is bound to, or lies below it.
 func (t *Tree) Covers(p Principal, s Scope) bool {

@@ -2,18 +2,37 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"longmemory.dev/lm/agentprotocol"
 	"longmemory.dev/lm/vault"
 )
 
+// Agents says whether an agent may have confirmed or changed a record by itself;
+// nil: none may.
+type Agents func(agent vault.Subject, r *Record) bool
+
+// ConfirmedByAgents are the records that the policy lets agents confirm: by an
+// agent that vault.yaml gives the capability confirm, in its own scope, of a kind
+// that is allowed. Where signatures are required there are none, as an agent signs
+// for nobody.
+func ConfirmedByAgents(config *vault.Config) Agents {
+	if !config.Policy.Memory.AutoConfirm || config.Policy.Signatures == vault.SignaturesRequired {
+		return nil
+	}
+	tree := NewTree(config)
+	return func(agent vault.Subject, r *Record) bool {
+		p, err := PrincipalOf(config, agent, "")
+		return err == nil && p.HasCapability(agentprotocol.CapabilityConfirm) && tree.Covers(p, r.Scope) && slices.Contains(config.Policy.Memory.Kinds, string(r.Kind))
+	}
+}
+
 // Standing says why a record counts for nothing, or nil: its chain of receipts
 // does not hold, tells of what lm never does, or its last receipt does not name
 // this state and content. digest is that of the record's file. An agent confirms
-// nothing but, where auto says so, what the policy lets it: then the one
-// proposal_approved of a record may be an agent's, and what follows as well.
-func Standing(r *Record, digest vault.Digest, chain vault.Chain, project string, auto bool) error {
+// nothing but what agents allows.
+func Standing(r *Record, digest vault.Digest, chain vault.Chain, project string, agents Agents) error {
 	subject := "memory/" + r.ID
 	if len(chain) == 0 {
 		return fmt.Errorf("no receipt says that it was approved")
@@ -21,13 +40,15 @@ func Standing(r *Record, digest vault.Digest, chain vault.Chain, project string,
 	if err := chain.Check(project, subject); err != nil {
 		return err
 	}
-	last := chain.Last()
-	for i, act := range chain {
-		if err := actual(act, i == 0, chainBefore(chain, i), auto); err != nil {
+	var before *vault.Receipt
+	for _, act := range chain {
+		if err := possible(act, before, r, agents); err != nil {
 			return vault.Problem{Severity: vault.Error, Path: vault.ReceiptPath(subject, act.Seq), Line: 1, Column: 1,
 				Message: "the chain of receipts counts for nothing: " + err.Error(), Mend: "look at who committed it (git log -- <file>)"}
 		}
+		before = act
 	}
+	last := chain.Last()
 	switch {
 	case last.Digest != digest:
 		return fmt.Errorf("it was changed after receipt %04d", last.Seq)
@@ -39,27 +60,51 @@ func Standing(r *Record, digest vault.Digest, chain vault.Chain, project string,
 	return nil
 }
 
-func chainBefore(chain vault.Chain, i int) *vault.Receipt {
-	if i == 0 {
-		return nil
-	}
-	return chain[i-1]
-}
-
-// actual says why an act on a record is none that lm makes, or nil.
-func actual(r *vault.Receipt, first bool, before *vault.Receipt, auto bool) error {
-	from, to := agentprotocol.LifecycleState(r.From), agentprotocol.LifecycleState(r.To)
+// possible says why an act on a record is none that lm makes, or nil. before is
+// the receipt before it.
+func possible(act, before *vault.Receipt, r *Record, agents Agents) error {
+	from, to := agentprotocol.LifecycleState(act.From), agentprotocol.LifecycleState(act.To)
+	first := before == nil
+	agent := act.Actor.Kind() != vault.KindUser
 	switch {
-	case first != (r.Kind == approved) || !strings.HasPrefix(r.Kind, "memory_") && r.Kind != approved:
-		return fmt.Errorf("%s is no act here", r.Kind)
+	case first != (act.Kind == approved) || !strings.HasPrefix(act.Kind, "memory_") && act.Kind != approved:
+		return fmt.Errorf("%s is no act here", act.Kind)
 	case first && (from != agentprotocol.LifecycleProposed || to != agentprotocol.LifecycleConfirmed):
 		return fmt.Errorf("an approval leads from proposed to confirmed, not from %s to %s", from, to)
-	case !first && r.From != before.To:
+	case !first && act.From != before.To:
 		return fmt.Errorf("it leads on from %s, and the memory was %s", from, before.To)
 	case from != to && !agentprotocol.ValidTransition(from, to):
 		return fmt.Errorf("%s cannot become %s", from, to)
-	case r.Actor.Kind() != vault.KindUser && !auto:
-		return fmt.Errorf("%s cannot confirm; only a person can", r.Actor)
+	case agent && (agents == nil || !agents(act.Actor, r)):
+		return fmt.Errorf("%s cannot confirm; only a person can", act.Actor)
+	case agent && !first && before.Actor.Kind() == vault.KindUser:
+		return fmt.Errorf("%s cannot undo what %s did", act.Actor, before.Actor)
+	}
+	return nil
+}
+
+// Entitled says why the person of a receipt on a record may not have done what it
+// tells of, as a vault.yaml has it, or nil. creator is who proposed the record.
+// What agents do is left to Standing.
+func Entitled(config *vault.Config, act *vault.Receipt, creator string, s Scope) error {
+	if act.Actor.Kind() != vault.KindUser {
+		return nil
+	}
+	p, err := PrincipalOf(config, act.Actor, "")
+	if err != nil {
+		return err
+	}
+	switch {
+	case !NewTree(config).Covers(p, s):
+		return refuse(agentprotocol.ErrCodeInsufficientScope, "%s:%s does not lie in %s:%s, to which %s is bound", s.Kind, s.ID, p.Bound.Kind, p.Bound.ID, act.Actor)
+	case act.Kind != approved:
+		return confirming(p, "change")
+	case !p.may(agentprotocol.CapabilityApprove):
+		return refuse(agentprotocol.ErrCodeApprovalRequired, "%s has no capability approve", act.Actor)
+	case string(act.Actor) == creator && !config.Policy.Memory.SelfApproval:
+		return refuse(agentprotocol.ErrCodeApprovalRequired, "%s proposed it, and somebody else approves it", act.Actor)
+	case config.Policy.RequireReason && act.Reason == "":
+		return refuse(agentprotocol.ErrCodeApprovalRequired, "this vault asks for a reason")
 	}
 	return nil
 }

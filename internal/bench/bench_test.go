@@ -11,7 +11,7 @@ import (
 
 // TestMain lets the benchmark start itself for writing a vault.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "-write" {
+	if len(os.Args) > 1 && (os.Args[1] == "-write" || os.Args[1] == "-memories") {
 		main()
 		return
 	}

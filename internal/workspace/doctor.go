@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -128,6 +129,11 @@ func (d *doctor) reads() bool {
 	if err != nil {
 		d.find(vault.Error, "vault", vault.ConfigFile, "it cannot be read, so nothing can be judged: "+err.Error(), "lm validate", "# mend vault.yaml and commit it")
 		return false
+	}
+	if data, err := os.ReadFile(filepath.Join(d.Dir, vault.ConfigFile)); d.Dir != "" && err == nil {
+		if _, err := vault.ParseConfig(data); err != nil {
+			d.find(vault.Warning, "vault", vault.ConfigFile, "as it lies it cannot be read; HEAD's is used: "+err.Error(), "lm validate")
+		}
 	}
 	if _, err := d.trusted(Revision{}); err != nil {
 		mend := []string{"git fetch --all"}

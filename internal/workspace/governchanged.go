@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"longmemory.dev/lm/governance"
 	"longmemory.dev/lm/vault"
@@ -28,6 +29,9 @@ type GovernedAll struct {
 // only Status, Reason and DryRun count. All are governed or none: the error
 // names each that cannot be. review nil: whoever calls governs.
 func (v *Vault) GovernChanged(ctx context.Context, c Change, review *Review) (*GovernedAll, error) {
+	if c.Status != nil && !slices.Contains(vault.Statuses, vault.Status(*c.Status)) {
+		return nil, fmt.Errorf("%w: there is no status %s; the states are %v", ErrUsage, *c.Status, vault.Statuses)
+	}
 	s, err := v.session()
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"longmemory.dev/lm/agentprotocol"
 	"longmemory.dev/lm/governance"
+	"longmemory.dev/lm/governance/memory"
 	"longmemory.dev/lm/vault"
 	"longmemory.dev/lm/vault/memoryfile"
 )
@@ -76,12 +77,19 @@ func (b *inbox) reasoned(command string) string {
 }
 
 func (b *inbox) pending(context.Context) error {
-	docs, err := b.proposals(ProposalsAsk{})
+	docs, err := b.proposals(ProposalsAsk{All: true})
 	if err != nil {
 		return err
 	}
 	for _, d := range docs {
 		p, review := d.DTO.Proposal, d.DTO.Review
+		if record := memoryfile.RecordOf(p.ProposalID); d.Settled {
+			b.add("conflict", record, titleOf(p.Subject, p.Summary), "approved, and its proposal was "+string(d.Stored)+" elsewhere: "+review.Message, "lm memory show "+record)
+			continue
+		}
+		if !memory.Pending(review.Status) {
+			continue
+		}
 		detail := fmt.Sprintf("%s, %s by %s", review.Status, p.Kind, p.Principal.PrincipalID)
 		if review.Message != "" {
 			detail += ": " + review.Message
@@ -121,7 +129,7 @@ func (b *inbox) memories(ctx context.Context) error {
 	updated := map[string]time.Time{}
 	for _, c := range x.candidates(nil) {
 		r := c.Record
-		if !b.reaches(r.Scope) {
+		if !b.reaches(r.Scope, r.CreatorID) {
 			continue
 		}
 		updated[r.ID] = r.UpdatedAt
@@ -161,7 +169,7 @@ func (b *inbox) feedback(updated map[string]time.Time) error {
 	for _, d := range docs {
 		f := d.DTO
 		at, known := updated[f.MemoryID]
-		if f.Kind == agentprotocol.FeedbackUseful || !b.reaches(f.Scope) || f.MemoryID != "" && (!known || f.CreatedAt.Before(at)) {
+		if f.Kind == agentprotocol.FeedbackUseful || !b.reaches(f.Scope, f.Principal.PrincipalID) || f.MemoryID != "" && (!known || f.CreatedAt.Before(at)) {
 			continue
 		}
 		command := "lm feedback list"

@@ -220,6 +220,9 @@ func (j *judge) all() error {
 	j.acts()
 	j.deleted()
 	j.assets()
+	if err := j.memories(); err != nil {
+		return err
+	}
 	return j.policy()
 }
 

@@ -28,8 +28,9 @@ type remembering struct {
 	who       governance.Who // for assets that sources name
 	principal memory.Principal
 	now       time.Time
-	ref       string        // the memory branch
-	tip       gitstore.Hash // its commit; "" if there is none
+	homes     map[string]agentprotocol.Scope // of authors, as they are asked for
+	ref       string                         // the memory branch
+	tip       gitstore.Hash                  // its commit; "" if there is none
 }
 
 // remember begins a call about memory at what agents read, or at HEAD for writes
@@ -58,7 +59,7 @@ func (v *Vault) rememberAt(at loaded, stated agentprotocol.Principal) (*remember
 	if err != nil {
 		return nil, err
 	}
-	m := &remembering{v: v, at: at, now: v.clock(), config: fact.Config}
+	m := &remembering{v: v, at: at, now: v.clock(), config: fact.Config, homes: map[string]agentprotocol.Scope{}}
 	m.tree = memory.NewTree(m.config)
 	who, owner, err := v.acting(m.config)
 	if err != nil {
@@ -145,6 +146,17 @@ func read[T memoryfile.DTO](v *Vault, commit gitstore.Hash, kind memoryfile.Kind
 
 // find reads one document of a kind at a commit by its id; nil if there is none.
 func find[T memoryfile.DTO](v *Vault, commit gitstore.Hash, kind memoryfile.Kind, id string) (*memoryfile.Document[T], error) {
+	docs, err := findAll[T](v, commit, kind, id)
+	if err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	return docs[0], nil
+}
+
+// findAll reads the valid documents of an id at a commit: more than one only where
+// somebody put a copy into another month. A file of the name that is none does not
+// stand in the way of one that is; alone it is an error.
+func findAll[T memoryfile.DTO](v *Vault, commit gitstore.Hash, kind memoryfile.Kind, id string) ([]*memoryfile.Document[T], error) {
 	if err := kind.Check(id); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
@@ -152,20 +164,30 @@ func find[T memoryfile.DTO](v *Vault, commit gitstore.Hash, kind memoryfile.Kind
 		return nil, nil
 	}
 	files, err := v.Repo.List(commit, v.Prefix, func(p string, folder bool) bool {
-		return p == id || folder && (strings.HasPrefix(kind.In()+"/", p+"/") || strings.HasPrefix(p, kind.In()+"/")) || path.Base(p) == id+".yaml" && strings.HasPrefix(p, kind.In()+"/")
+		return folder && (strings.HasPrefix(kind.In()+"/", p+"/") || strings.HasPrefix(p, kind.In()+"/")) || path.Base(p) == id+".yaml" && strings.HasPrefix(p, kind.In()+"/")
 	})
-	if errors.Is(err, gitstore.ErrNotFound) || err == nil && len(files) == 0 {
+	if errors.Is(err, gitstore.ErrNotFound) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
+	var out []*memoryfile.Document[T]
+	var bad error
+	for _, f := range files {
+		file, err := v.Repo.File(commit, v.inRepo(f.Path), maxConfig)
+		if err != nil {
+			return nil, err
+		}
+		file.Path = f.Path
+		d, err := memoryfile.Read[T](file)
+		if err != nil {
+			bad = err
+			continue
+		}
+		out = append(out, d)
 	}
-	file, err := v.Repo.File(commit, v.inRepo(files[0].Path), maxConfig)
-	if err != nil {
-		return nil, err
+	if err == nil && len(out) == 0 {
+		err = bad
 	}
-	file.Path = files[0].Path
-	return memoryfile.Read[T](file)
+	return out, err
 }
 
 // chainOf reads the chain of receipts of a subject at a commit.
@@ -198,12 +220,12 @@ type remembered struct {
 	reads    []string
 	receipts []*vault.Receipt
 	title    string
-	signed   bool // a person's act on what agents read
+	signed   bool // a person's act
 	branch   bool // it goes to the memory branch
 }
 
 func (m *remembering) write(title string, branch bool) *remembered {
-	return &remembered{remembering: m, files: map[string][]byte{}, title: title, branch: branch, signed: !branch}
+	return &remembered{remembering: m, files: map[string][]byte{}, title: title, branch: branch, signed: !m.principal.Agent()}
 }
 
 // base is the commit that is built on.

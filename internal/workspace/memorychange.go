@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,7 +30,22 @@ type ApprovedMemory struct {
 
 // Approve makes a record of a proposal, on the branch that is checked out, with
 // the receipts of all that it changes, in one commit.
-func (v *Vault) Approve(ctx context.Context, id string, a memory.Approval, reason string) (*ApprovedMemory, error) {
+//
+// It is decided on all records as they are: where another act comes between, it is
+// decided anew.
+func (v *Vault) Approve(ctx context.Context, id string, a memory.Approval, reason string) (out *ApprovedMemory, err error) {
+	for range approvals {
+		if out, err = v.approve(ctx, id, a, reason); !errors.Is(err, gitstore.ErrConflict) {
+			break
+		}
+	}
+	return out, err
+}
+
+// approvals is how often an approval is decided anew.
+const approvals = 5
+
+func (v *Vault) approve(ctx context.Context, id string, a memory.Approval, reason string) (*ApprovedMemory, error) {
 	m, err := v.remember(true, agentprotocol.Principal{})
 	if err != nil {
 		return nil, err
@@ -57,7 +73,7 @@ func (v *Vault) Approve(ctx context.Context, id string, a memory.Approval, reaso
 	// The proposer is who vault.yaml says now, not what the file says of them.
 	proposer, err := memory.PrincipalOf(m.config, vault.Subject(p.Principal.PrincipalID), "")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("who proposed it: %w", err)
 	}
 	review := memory.Review(p, proposer, m.tree, m.config.Policy.Memory, related, m.now)
 	if review.Status == agentprotocol.ProposalStatusApproved { // confirmed by a person here
@@ -72,6 +88,7 @@ func (v *Vault) Approve(ctx context.Context, id string, a memory.Approval, reaso
 		return nil, err
 	}
 	w := m.write("Approve "+id, false)
+	w.reads = append(w.reads, memoryfile.Records.In(), vault.ConfigFile)
 	if err := known.on(steps, false); err != nil {
 		return nil, err
 	}
@@ -118,7 +135,7 @@ func (v *Vault) Reject(ctx context.Context, id, reason string) (*Proposed, error
 	if err != nil {
 		return nil, err
 	}
-	if err := memory.MayReject(d.DTO.Proposal, d.DTO.Review.Status, used, m.principal); err != nil {
+	if err := memory.MayReject(d.DTO.Proposal, d.DTO.Review.Status, used, m.principal, m.tree); err != nil {
 		return nil, err
 	}
 	if reason == "" {
@@ -187,26 +204,52 @@ func (m *remembering) gather(ids []string) (*gathered, error) {
 // recordDoc reads one record, whatever its state, from what is read or, where
 // agents may confirm, from the memory branch; it has to count.
 func (m *remembering) recordDoc(id string) (d recordDoc, onBranch bool, err error) {
-	d, err = find[memory.Record](m.v, m.at.Commit, memoryfile.Records, id)
-	commit := m.at.Commit
-	if err == nil && d == nil && m.config.Policy.Memory.AutoConfirm {
-		d, err = find[memory.Record](m.v, m.tip, memoryfile.Records, id)
-		commit, onBranch = m.tip, true
+	var uncounted error
+	for _, onBranch := range []bool{false, true} {
+		commit := m.at.Commit
+		if onBranch {
+			if commit = m.tip; memory.ConfirmedByAgents(m.config) == nil {
+				break
+			}
+		}
+		docs, err := findAll[memory.Record](m.v, commit, memoryfile.Records, id)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, d := range docs {
+			if !m.reaches(d.DTO.Scope, d.DTO.CreatorID) {
+				continue
+			}
+			if uncounted = m.stands(commit, d, onBranch); uncounted == nil {
+				return d, onBranch, nil
+			}
+		}
+	}
+	if uncounted != nil {
+		return nil, false, uncounted
+	}
+	return nil, false, fmt.Errorf("%w: there is no memory %s at %s that you may read", ErrNotFound, id, m.at.Ref)
+}
+
+// stands says why a record of a commit counts for nothing, or nil: by the rules of
+// what is read, wherever the record lies. The error is a Problem.
+func (m *remembering) stands(commit gitstore.Hash, d recordDoc, onBranch bool) error {
+	rules, err := m.v.Repo.Some(m.at.Commit, m.v.Prefix, m.v.memoryPaths(m.config), maxConfig)
+	if err != nil {
+		return err
+	}
+	receipts, err := m.v.Repo.Some(commit, m.v.Prefix, []string{memoryfile.Records.Receipts() + "/" + d.DTO.ID}, maxConfig)
+	if err != nil {
+		return err
+	}
+	s, err := vault.Read(append(rules, receipts...), nil)
+	if err == nil {
+		err = standing(s, d, m.config, onBranch)
 	}
 	if err != nil {
-		return nil, false, err
+		return vault.Problem{Severity: vault.Error, Path: d.File.Path, Line: 1, Column: 1, Message: "this memory counts for nothing: " + err.Error(), Mend: "run: lm verify"}
 	}
-	if d == nil || !m.tree.Covers(m.principal, d.DTO.Scope) && !m.above(d.DTO.Scope) {
-		return nil, false, fmt.Errorf("%w: there is no memory %s at %s that you may read", ErrNotFound, id, m.at.Ref)
-	}
-	chain, err := m.v.chainOf(commit, m.config, memoryfile.Records.SubjectOf(id))
-	if err != nil {
-		return nil, false, err
-	}
-	if err := memory.Standing(&d.DTO, d.Digest, chain, m.config.Project, onBranch); err != nil {
-		return nil, false, vault.Problem{Severity: vault.Error, Path: d.File.Path, Line: 1, Column: 1, Message: "this memory counts for nothing: " + err.Error(), Mend: "run: lm verify"}
-	}
-	return d, onBranch, nil
+	return nil
 }
 
 // above says whether a scope lies above the principal's own: what holds there
@@ -250,10 +293,18 @@ func (v *Vault) changeMemory(ctx context.Context, ids []string, verb, reason str
 	if err := known.on(steps, branch); err != nil {
 		return nil, err
 	}
+	if m.principal.Agent() {
+		if err := m.undoes(steps, known); err != nil {
+			return nil, err
+		}
+	}
 	if !branch && m.principal.Agent() {
 		return nil, agentprotocol.NewStableError(agentprotocol.ErrCodeApprovalRequired, ids[0]+" was confirmed by a person, and an agent writes to the memory branch alone; a person changes it")
 	}
 	w := m.write(verb+" "+ids[0], branch)
+	for _, d := range known.docs {
+		w.reads = append(w.reads, d.File.Path)
+	}
 	if err := w.steps(steps, known.docs, "", reason); err != nil {
 		return nil, err
 	}
@@ -280,6 +331,24 @@ func (v *Vault) changeMemory(ctx context.Context, ids []string, verb, reason str
 		}
 	}
 	return out, nil
+}
+
+// undoes says why an agent may not take steps, or nil: what a person did last to a
+// record only a person changes.
+func (m *remembering) undoes(steps []memory.Step, known *gathered) error {
+	for _, s := range steps {
+		if known.docs[s.Record.ID] == nil {
+			continue
+		}
+		chain, err := m.v.chainOf(m.tip, m.config, memoryfile.Records.SubjectOf(s.Record.ID))
+		if err != nil {
+			return err
+		}
+		if last := chain.Last(); last != nil && last.Actor.Kind() == vault.KindUser {
+			return agentprotocol.NewStableError(agentprotocol.ErrCodeApprovalRequired, fmt.Sprintf("%s is %s by %s, and only a person changes that", s.Record.ID, last.To, last.Actor))
+		}
+	}
+	return nil
 }
 
 // SupersedeMemory takes a record out of use, for another if by is not "".

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"longmemory.dev/lm/agentprotocol"
@@ -60,38 +59,4 @@ func memoryProblems(s *vault.Snapshot, files []vault.File) []vault.Problem {
 		out = append(out, vault.Problems(err)...)
 	}
 	return out
-}
-
-// memories checks the chains of memories against the records that they are of.
-func (c *verifier) memories() error {
-	files, err := c.v.memoryFiles(c.at)
-	if err != nil {
-		return err
-	}
-	records := map[string]*memoryfile.Document[memory.Record]{}
-	for _, f := range files {
-		if d, err := memoryfile.Read[memory.Record](f); err == nil && strings.HasPrefix(f.Path, memoryfile.Records.In()+"/") {
-			records[d.DTO.ID] = d
-		}
-	}
-	for subject, chain := range c.s.Receipts {
-		id, ok := strings.CutPrefix(subject, memoryfile.Records.Subject+"/")
-		if !ok || chain.Check(c.s.Config.Project, subject) != nil {
-			continue
-		}
-		p := vault.ReceiptPath(subject, chain.Last().Seq)
-		d := records[id]
-		if d == nil {
-			c.fault(p, "", "the memory is gone, or its file is no valid document", "bring it back from Git: git log -- "+memoryfile.Records.In())
-			continue
-		}
-		if err := memory.Standing(&d.DTO, d.Digest, chain, c.s.Config.Project, false); err != nil {
-			if problems := vault.Problems(err); len(problems) > 0 {
-				c.out.Problems = append(c.out.Problems, problems...)
-				continue
-			}
-			c.fault(p, "digest", fmt.Sprintf("the memory that it is of counts for nothing: %v", err), "restore "+d.File.Path+" from Git, or govern the memory again")
-		}
-	}
-	return nil
 }

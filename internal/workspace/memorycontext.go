@@ -1,8 +1,10 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,6 +99,7 @@ func (m *remembering) addressed(scope agentprotocol.Scope) ([]agentprotocol.Hand
 	for _, d := range docs {
 		all = append(all, d.DTO)
 	}
+	all = slices.DeleteFunc(all, func(h agentprotocol.Handoff) bool { return !m.sees(h.Scope, h.FromPrincipal.PrincipalID) })
 	return memory.Addressed(all, m.principal, m.tree.Line(scope, m.principal.Home), shownHandoffs), nil
 }
 
@@ -118,7 +121,7 @@ func (v *Vault) HandOff(ctx context.Context, h agentprotocol.Handoff) (*HandedOf
 	if h.Scope == (agentprotocol.Scope{}) {
 		h.Scope = m.principal.Home
 	}
-	h.SchemaVersion, h.FromPrincipal, h.Scope, h.CreatedAt = agentprotocol.HandoffSchemaVersion, m.principal.Principal, m.tree.Named(h.Scope), m.now
+	h.SchemaVersion, h.FromPrincipal, h.Scope, h.CreatedAt = cmp.Or(strings.TrimSpace(h.SchemaVersion), agentprotocol.HandoffSchemaVersion), m.principal.Principal, m.tree.Named(h.Scope), m.now
 	if h.ToPrincipal, err = m.receiver(h.ToPrincipal); err != nil {
 		return nil, err
 	}
@@ -149,7 +152,7 @@ func (m *remembering) receiver(to agentprotocol.Principal) (agentprotocol.Princi
 	case to.PrincipalID == "agent:*":
 		any := agentprotocol.DefaultAdapterPrincipal(to.PrincipalID, to.Runtime)
 		return any, nil
-	case !strings.HasPrefix(to.PrincipalID, "agent:") && !strings.HasPrefix(to.PrincipalID, "user:"):
+	case !named(to.PrincipalID):
 		return to, agentprotocol.NewStableError(agentprotocol.ErrCodeValidationFailed, fmt.Sprintf("to_principal: principal_id: %q is nobody; write agent:<id>, agent:* or user:<id>", to.PrincipalID))
 	}
 	p, err := memory.PrincipalOf(m.config, vault.Subject(to.PrincipalID), "")
@@ -157,6 +160,12 @@ func (m *remembering) receiver(to agentprotocol.Principal) (agentprotocol.Princi
 		return to, fmt.Errorf("to_principal: %w", err)
 	}
 	return p.Principal, nil
+}
+
+// named says whether a word names an agent or a person.
+func named(id string) bool {
+	_, err := vault.ParseSubject(id, "", vault.KindAgent, vault.KindUser)
+	return err == nil && !strings.HasSuffix(id, ":*")
 }
 
 // HandoffList is handoffs, the newest first.
@@ -186,7 +195,7 @@ func (v *Vault) Handoffs(mine bool, scope string, limit int) (*HandoffList, erro
 	out := &HandoffList{Handoffs: []agentprotocol.Handoff{}}
 	for i := len(docs) - 1; i >= 0; i-- {
 		h := docs[i].DTO
-		if m.reaches(h.Scope) && (scope == "" || h.Scope == within) && (!mine || len(memory.Addressed([]agentprotocol.Handoff{h}, m.principal, []agentprotocol.Scope{h.Scope}, 1)) == 1) {
+		if m.reaches(h.Scope, h.FromPrincipal.PrincipalID) && (scope == "" || h.Scope == within) && (!mine || len(memory.Addressed([]agentprotocol.Handoff{h}, m.principal, []agentprotocol.Scope{h.Scope}, 1)) == 1) {
 			out.Handoffs = append(out.Handoffs, h)
 		}
 	}
@@ -197,11 +206,27 @@ func (v *Vault) Handoffs(mine bool, scope string, limit int) (*HandoffList, erro
 	return out, nil
 }
 
-// reaches says whether the principal may read what holds in a scope: it lies in
-// its own, or above it.
-func (m *remembering) reaches(s agentprotocol.Scope) bool {
-	return m.tree.Covers(m.principal, s) || m.above(s)
+// reaches says whether the principal may read what somebody wrote in a scope: it
+// lies in its own, or above it.
+func (m *remembering) reaches(s agentprotocol.Scope, author string) bool {
+	return (m.tree.Covers(m.principal, s) || m.above(s)) && m.sees(s, author)
 }
+
+// sees says whether the principal sees what somebody wrote in a scope that it may
+// read: another's session is none of its own.
+func (m *remembering) sees(s agentprotocol.Scope, author string) bool {
+	home, known := m.homes[author]
+	if !known {
+		home = m.tree.Project()
+		if p, err := memory.PrincipalOf(m.config, vault.Subject(author), ""); err == nil {
+			home = p.Home
+		}
+		m.homes[author] = home
+	}
+	return m.tree.Sees(m.principal, s, home)
+}
+
+func (m *remembering) seesRecord(r *memory.Record) bool { return m.sees(r.Scope, r.CreatorID) }
 
 // ShowHandoff shows one handoff.
 func (v *Vault) ShowHandoff(id string) (*agentprotocol.Handoff, error) {
@@ -213,7 +238,7 @@ func (v *Vault) ShowHandoff(id string) (*agentprotocol.Handoff, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d == nil || !m.reaches(d.DTO.Scope) || !m.principal.HasCapability(agentprotocol.CapabilityRead) {
+	if d == nil || !m.reaches(d.DTO.Scope, d.DTO.FromPrincipal.PrincipalID) || !m.principal.HasCapability(agentprotocol.CapabilityRead) {
 		return nil, fmt.Errorf("%w: there is no handoff %s that you may read; lm handoff list shows those there are", ErrNotFound, id)
 	}
 	return &d.DTO, nil
@@ -237,14 +262,17 @@ func (v *Vault) GiveFeedback(ctx context.Context, f agentprotocol.Feedback) (*Gi
 	if f.Scope == (agentprotocol.Scope{}) {
 		f.Scope = m.principal.Home
 	}
-	f.SchemaVersion, f.Principal, f.Scope, f.CreatedAt = agentprotocol.SchemaVersion, m.principal.Principal, m.tree.Named(f.Scope), m.now
+	f.SchemaVersion, f.Principal, f.Scope, f.CreatedAt = cmp.Or(strings.TrimSpace(f.SchemaVersion), agentprotocol.SchemaVersion), m.principal.Principal, m.tree.Named(f.Scope), m.now
 	if f.FeedbackID, err = m.newID(memoryfile.Feedbacks); err != nil {
 		return nil, err
 	}
 	known := false
-	if f.MemoryID != "" && memoryfile.Records.Check(f.MemoryID) == nil {
-		_, _, err := m.recordDoc(f.MemoryID)
-		known = err == nil
+	if f.MemoryID != "" {
+		if err := memoryfile.Records.Check(f.MemoryID); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+		}
+		d, _, err := m.recordDoc(f.MemoryID)
+		known = err == nil && m.sourced(ctx, &d.DTO) == nil
 	}
 	if err := memory.MayGiveFeedback(f, known, m.principal, m.tree); err != nil {
 		return nil, err
@@ -271,6 +299,9 @@ type FeedbackList struct {
 
 // Feedback lists feedback, of one memory if id is not "".
 func (v *Vault) Feedback(id string, limit int) (*FeedbackList, error) {
+	if err := memoryfile.Records.Check(id); id != "" && err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
 	m, err := v.remember(false, agentprotocol.Principal{})
 	if err != nil {
 		return nil, err
@@ -284,7 +315,7 @@ func (v *Vault) Feedback(id string, limit int) (*FeedbackList, error) {
 	}
 	out := &FeedbackList{Feedback: []agentprotocol.Feedback{}}
 	for i := len(docs) - 1; i >= 0; i-- {
-		if f := docs[i].DTO; m.reaches(f.Scope) && (id == "" || f.MemoryID == id) {
+		if f := docs[i].DTO; m.reaches(f.Scope, f.Principal.PrincipalID) && (id == "" || f.MemoryID == id) {
 			out.Feedback = append(out.Feedback, f)
 		}
 	}

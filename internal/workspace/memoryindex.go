@@ -20,7 +20,7 @@ import (
 )
 
 // memoryRules names how records are judged, rendered and kept in an index.
-const memoryRules = "memory/1"
+const memoryRules = "memory/2"
 
 // memories is the index of the records that count at a snapshot and can be
 // recalled. It lies beside the assets' and has statistics of its own.
@@ -233,10 +233,17 @@ func countedRecords(files []vault.File, config *vault.Config, auto bool) ([]*mem
 	return out, nil
 }
 
-// standing says why a record counts for nothing, or nil.
-func standing(s *vault.Snapshot, d *memoryfile.Document[memory.Record], config *vault.Config, auto bool) error {
+// standing says why a record counts for nothing, or nil. branch: it lies on the
+// memory branch, where what agents confirm may count.
+func standing(s *vault.Snapshot, d *memoryfile.Document[memory.Record], config *vault.Config, branch bool) error {
 	chain := s.Receipts[memoryfile.Records.SubjectOf(d.DTO.ID)]
-	if err := memory.Standing(&d.DTO, d.Digest, chain, config.Project, auto); err != nil || auto {
+	var agents memory.Agents
+	if branch {
+		if agents = memory.ConfirmedByAgents(config); agents == nil {
+			return fmt.Errorf("nothing on %s counts by itself", config.Policy.Memory.Branch)
+		}
+	}
+	if err := memory.Standing(&d.DTO, d.Digest, chain, config.Project, agents); err != nil {
 		return err
 	}
 	return s.Unsigned(chain.Last())
@@ -253,7 +260,7 @@ func memoryDocument(d *memoryfile.Document[memory.Record], counter *render.Count
 	f := vault.Facts{
 		ID: vault.ID(r.ID), Type: vault.Type(r.Kind), Name: r.Subject, Owner: vault.Subject(memoryfile.ScopeName(r.Scope)), Version: memory.Chars(r),
 		Digest: d.Digest, Status: vault.StatusApproved, Receipted: true, Visibility: vault.Visibility(r.State),
-		Priority: vault.Ratio(max(slices.Index(confidences, r.Confidence), 0)), Modified: r.UpdatedAt.UTC(), Path: d.File.Path,
+		ContentRef: r.CreatorID, Priority: vault.Ratio(max(slices.Index(confidences, r.Confidence), 0)), Modified: r.UpdatedAt.UTC(), Path: d.File.Path,
 	}
 	if r.ExpiresAt != nil {
 		f.Expires = r.ExpiresAt.UTC()
@@ -286,8 +293,8 @@ func (m *memories) candidates(ranking *index.Ranking) []memory.Candidate {
 		f := &m.Facts()[i]
 		c := memory.Candidate{Place: i, Chars: f.Version, Record: memory.Record{
 			ID: string(f.ID), Kind: agentprotocol.MemoryKind(f.Type), Subject: f.Name, State: agentprotocol.LifecycleState(f.Visibility), UpdatedAt: f.Modified,
-			Scope:      agentprotocol.Scope{Kind: agentprotocol.ScopeKind(f.Owner.Kind()), ID: f.Owner.ID()},
-			Confidence: confidences[min(max(int(f.Priority), 0), len(confidences)-1)],
+			Scope:     agentprotocol.Scope{Kind: agentprotocol.ScopeKind(f.Owner.Kind()), ID: f.Owner.ID()},
+			CreatorID: f.ContentRef, Confidence: confidences[min(max(int(f.Priority), 0), len(confidences)-1)],
 		}}
 		if !f.Expires.IsZero() {
 			c.Record.ExpiresAt = &f.Expires

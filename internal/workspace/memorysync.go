@@ -29,8 +29,10 @@ type Synced struct {
 	Pulled int           `json:"pulled"` // files that the remote brought
 	Pushed bool          `json:"pushed"`
 	Pruned []string      `json:"pruned"` // proposals that were settled long ago
-	// Replaced are documents that both sides had changed: the remote's stands.
+	// Replaced are documents that both sides had changed: the remote's stands. Of
+	// Kept this side's does, as a person settled it here and an agent there.
 	Replaced []string `json:"replaced"`
+	Kept     []string `json:"kept"`
 }
 
 // syncTries is how often a sync begins anew when the remote moves meanwhile.
@@ -38,8 +40,8 @@ const syncTries = 5
 
 // SyncMemory pulls and pushes the memory branch. Both sides' files are joined in
 // a merge commit: every document has a name of its own, so they meet only where
-// both changed one document; then the remote's stands, with its receipts, and it
-// is told. Nothing is rebased and nothing pushed by force.
+// both changed one document; then the remote's stands, with its receipts (a person's
+// act before an agent's), and it is told. Nothing is rebased and nothing pushed by force.
 func (v *Vault) SyncMemory(ctx context.Context, remote string) (*Synced, error) {
 	m, err := v.remember(true, agentprotocol.Principal{})
 	if err != nil {
@@ -55,7 +57,7 @@ func (v *Vault) SyncMemory(ctx context.Context, remote string) (*Synced, error) 
 		}
 	}
 	branch := strings.TrimPrefix(m.ref, "refs/heads/")
-	out := &Synced{Remote: remote, Branch: branch, Pruned: []string{}, Replaced: []string{}}
+	out := &Synced{Remote: remote, Branch: branch, Pruned: []string{}, Replaced: []string{}, Kept: []string{}}
 	for try := 1; ; try++ {
 		theirs, err := v.Repo.FetchBranch(ctx, remote, branch)
 		if err != nil {
@@ -144,6 +146,11 @@ func (m *remembering) join(ctx context.Context, theirs gitstore.Hash, out *Synce
 	} else if !errors.Is(err, gitstore.ErrNotFound) {
 		return err
 	}
+	for p, f := range other {
+		if f.Data == nil {
+			return fmt.Errorf("%w: %s on %s is larger than %d bytes, so nothing is joined; remove it there", ErrConflict, p, out.Remote, memoryfile.MaxBytes)
+		}
+	}
 	m.merge(&c, base, ours, other, out)
 	c.Merge = theirs
 	m.tip, err = repo.Commit(ctx, c)
@@ -182,8 +189,27 @@ func differences(a, b map[string]vault.File) []string {
 	return out
 }
 
+// settledHere says whether a person of this side did last what happened to a
+// document, and nobody but an agent did on the other.
+func settledHere(id string, ours, theirs map[string]vault.File) bool {
+	by := func(files map[string]vault.File) (kind string) {
+		seq := 0
+		for p, f := range files {
+			if !strings.HasPrefix(p, "receipts/") || idOfPath(p) != id {
+				continue
+			}
+			if r, err := vault.ParseReceipt(f); err == nil && r.Seq > seq {
+				seq, kind = r.Seq, r.Actor.Kind()
+			}
+		}
+		return kind
+	}
+	return by(ours) == vault.KindUser && by(theirs) == vault.KindAgent
+}
+
 // merge puts into a change what theirs has that ours has not, by what both came
-// from. A document that both changed is theirs, with all its receipts.
+// from. A document that both changed is theirs, with all its receipts, unless a
+// person settled it here and an agent there.
 func (m *remembering) merge(c *gitstore.Change, base, ours, theirs map[string]vault.File, out *Synced) {
 	both := map[string]bool{} // ids that both sides changed
 	changed := differences(base, theirs)
@@ -191,6 +217,10 @@ func (m *remembering) merge(c *gitstore.Change, base, ours, theirs map[string]va
 		if ours[p].Object != base[p].Object && ours[p].Object != theirs[p].Object {
 			both[idOfPath(p)] = true
 		}
+	}
+	kept := map[string]bool{}
+	for id := range both {
+		kept[id] = settledHere(id, ours, theirs)
 	}
 	take := func(p string) {
 		f, there := theirs[p]
@@ -204,17 +234,24 @@ func (m *remembering) merge(c *gitstore.Change, base, ours, theirs map[string]va
 		}
 	}
 	for _, p := range changed {
-		take(p)
+		if !kept[idOfPath(p)] {
+			take(p)
+		}
 	}
 	for _, p := range differences(ours, theirs) {
-		if both[idOfPath(p)] {
+		if id := idOfPath(p); both[id] && !kept[id] {
 			take(p)
 		}
 	}
 	for id := range both {
-		out.Replaced = append(out.Replaced, id)
+		if kept[id] {
+			out.Kept = append(out.Kept, id)
+		} else {
+			out.Replaced = append(out.Replaced, id)
+		}
 	}
 	slices.Sort(out.Replaced)
+	slices.Sort(out.Kept)
 }
 
 // idOfPath is the document that a file of the branch belongs to.

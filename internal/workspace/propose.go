@@ -1,9 +1,13 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"longmemory.dev/lm/agentprotocol"
 	"longmemory.dev/lm/governance/memory"
@@ -14,6 +18,14 @@ import (
 
 // proposalDoc is a proposal as it lies on the memory branch.
 type proposalDoc = *memoryfile.Document[memoryfile.Proposal]
+
+// listed is a proposal in a list. Settled says that a record was made of it although
+// its file says that it was rejected or superseded, which Stored tells.
+type listed struct {
+	proposalDoc
+	Settled bool
+	Stored  agentprotocol.ProposalStatus
+}
 
 // Proposed is a proposal with its review, as its file has them, and what was
 // written.
@@ -39,7 +51,8 @@ func (v *Vault) Propose(ctx context.Context, p agentprotocol.Proposal, draft boo
 	if p.Scope == (agentprotocol.Scope{}) {
 		p.Scope = m.principal.Home
 	}
-	p.Scope, p.Principal, p.CreatedAt, p.SchemaVersion = m.tree.Named(p.Scope), m.principal.Principal, m.now, agentprotocol.SchemaVersion
+	p.Scope, p.Principal, p.CreatedAt = m.tree.Named(p.Scope), m.principal.Principal, m.now
+	p.SchemaVersion = cmp.Or(strings.TrimSpace(p.SchemaVersion), agentprotocol.SchemaVersion)
 	if p.RequestedState == "" {
 		p.RequestedState = agentprotocol.LifecycleProposed
 	}
@@ -104,7 +117,7 @@ func (w *remembered) review(ctx context.Context, p agentprotocol.Proposal, out *
 		return err
 	}
 	out.Review = memory.Review(p, w.principal, w.tree, w.config.Policy.Memory, records, w.now)
-	earlier, err := read[memoryfile.Proposal](w.v, w.tip, memoryfile.Proposals)
+	earlier, err := w.sound()
 	if err != nil {
 		return err
 	}
@@ -146,21 +159,30 @@ func (m *remembering) related(ctx context.Context, p agentprotocol.Proposal) ([]
 	return out, nil
 }
 
-// used says whether a record was made of a proposal, here or where agents read.
+// used says whether a record that counts was made of a proposal, at HEAD or where
+// agents read.
 func (m *remembering) used(d proposalDoc) (bool, error) {
-	record := m.v.inRepo(memoryfile.Records.Path(memoryfile.RecordOf(d.DTO.ProposalID), d.DTO.CreatedAt))
-	for _, rev := range []string{"HEAD", ""} {
-		commit := m.at.Commit
-		if rev != "" {
-			at, err := m.v.resolve(rev)
-			if err != nil {
-				return false, err
-			}
-			commit = at
+	file := memoryfile.Records.Path(memoryfile.RecordOf(d.DTO.ProposalID), d.DTO.CreatedAt)
+	head, err := m.v.resolve("HEAD")
+	if err != nil {
+		return false, err
+	}
+	for _, commit := range []gitstore.Hash{head, m.at.Commit} {
+		there, err := m.v.Repo.Exists(commit, m.v.inRepo(file))
+		if err != nil {
+			return false, err
 		}
-		ok, err := m.v.Repo.Exists(commit, record)
-		if ok || err != nil {
-			return ok, err
+		if !there {
+			continue
+		}
+		f, err := m.v.Repo.File(commit, m.v.inRepo(file), maxConfig)
+		if err != nil {
+			return false, err
+		}
+		f.Path = file
+		record, err := memoryfile.Read[memory.Record](f)
+		if err == nil && m.stands(commit, record, false) == nil {
+			return true, nil
 		}
 	}
 	return false, nil
@@ -296,7 +318,52 @@ func (m *remembering) proposal(id string) (proposalDoc, error) {
 	if err == nil && d == nil {
 		err = fmt.Errorf("%w: there is no proposal %s on %s; lm memory proposals lists those there are", ErrNotFound, id, m.config.Policy.Memory.Branch)
 	}
-	return d, err
+	if err != nil {
+		return nil, err
+	}
+	chain, err := m.v.chainOf(m.tip, m.config, memoryfile.Proposals.SubjectOf(id))
+	if err == nil {
+		err = memory.Proposed(d.DTO.Proposal, d.DTO.Review.Status, d.Digest, chain)
+	}
+	if err != nil {
+		return nil, vault.Problem{Severity: vault.Error, Path: d.File.Path, Line: 1, Column: 1, Message: "this proposal is not what its receipts say: " + err.Error(),
+			Mend: "look at who changed it: git log " + m.config.Policy.Memory.Branch + " -- " + m.v.inRepo(d.File.Path)}
+	}
+	return d, nil
+}
+
+// sound reads the proposals that are what their receipts say; of the others lm
+// verify tells.
+func (m *remembering) sound() ([]proposalDoc, error) {
+	docs, err := read[memoryfile.Proposal](m.v, m.tip, memoryfile.Proposals)
+	if err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	chains, err := m.v.chainsOf(m.tip, memoryfile.Proposals)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(docs, func(d proposalDoc) bool {
+		subject := memoryfile.Proposals.SubjectOf(d.DTO.ProposalID)
+		chain := chains[subject]
+		return chain.Check(m.config.Project, subject) != nil || memory.Proposed(d.DTO.Proposal, d.DTO.Review.Status, d.Digest, chain) != nil
+	}), nil
+}
+
+// chainsOf reads the receipts of all documents of a kind at a commit.
+func (v *Vault) chainsOf(commit gitstore.Hash, kind memoryfile.Kind) (map[string]vault.Chain, error) {
+	out := map[string]vault.Chain{}
+	files, err := v.Repo.Files(commit, v.Prefix, maxConfig, only(kind.Receipts()))
+	if errors.Is(err, gitstore.ErrNotFound) {
+		return out, nil
+	}
+	for _, f := range files {
+		if r, err := vault.ParseReceipt(f); err == nil {
+			subject := strings.TrimPrefix(path.Dir(f.Path), "receipts/")
+			out[subject] = append(out[subject], r)
+		}
+	}
+	return out, err
 }
 
 // ProposalsAsk says which proposals to list.
@@ -338,7 +405,7 @@ func (v *Vault) Proposals(ask ProposalsAsk) (*ProposalList, error) {
 
 // proposals reads the proposals that the principal may read, by id. One that was
 // approved since says so.
-func (m *remembering) proposals(ask ProposalsAsk) ([]proposalDoc, error) {
+func (m *remembering) proposals(ask ProposalsAsk) ([]listed, error) {
 	within, err := m.scope(ask.Scope)
 	if err != nil {
 		return nil, err
@@ -346,26 +413,28 @@ func (m *remembering) proposals(ask ProposalsAsk) ([]proposalDoc, error) {
 	if err := m.principal.Needs(m.tree, agentprotocol.CapabilityRead, within); err != nil {
 		return nil, err
 	}
-	docs, err := read[memoryfile.Proposal](m.v, m.tip, memoryfile.Proposals)
+	docs, err := m.sound()
 	if err != nil {
 		return nil, err
 	}
-	var out []proposalDoc
-	for _, d := range docs {
-		used, err := m.used(d)
+	var out []listed
+	for _, doc := range docs {
+		d := listed{proposalDoc: doc, Stored: doc.DTO.Review.Status}
+		used, err := m.used(doc)
 		if err != nil {
 			return nil, err
 		}
 		if used {
+			d.Settled = !memory.Pending(d.Stored) && d.Stored != agentprotocol.ProposalStatusApproved
 			d.DTO.Review.Status = agentprotocol.ProposalStatusApproved
 		}
 		// What is out of every scope that is known still waits for a person to see it.
-		visible := slices.Contains(m.tree.Line(d.DTO.Scope, m.principal.Home), within) || ask.Scope == "" && !m.principal.Agent()
+		visible := slices.Contains(m.tree.Line(d.DTO.Scope, m.principal.Home), within) && m.sees(d.DTO.Scope, d.DTO.Principal.PrincipalID) || ask.Scope == "" && !m.principal.Agent()
 		if visible && (ask.All || memory.Pending(d.DTO.Review.Status)) {
 			out = append(out, d)
 		}
 	}
-	slices.SortFunc(out, func(a, b proposalDoc) int {
+	slices.SortFunc(out, func(a, b listed) int {
 		if a.DTO.ProposalID < b.DTO.ProposalID {
 			return -1
 		}

@@ -92,7 +92,7 @@ func (m *remembering) recallOnce(ctx context.Context, scope agentprotocol.Scope,
 		return err
 	}
 	visible := m.visible(ctx)
-	eligible, err := memory.Eligible(x.candidates(ranking), m.tree.Line(scope, m.principal.Home), m.now, visible)
+	eligible, err := memory.Eligible(x.candidates(ranking), m.tree.Line(scope, m.principal.Home), m.now, visible, m.seesRecord)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (v *Vault) ShowMemory(id string) (*ShownMemory, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.DTO.Sources, err = memory.Sources(d.DTO, m.visible(context.Background())); err != nil {
+	if err := m.sourced(context.Background(), &d.DTO); err != nil {
 		return nil, err
 	}
 	out := &ShownMemory{MemoryRecord: d.DTO, Kept: Kept{Path: d.File.Path}}
@@ -185,6 +185,20 @@ func (v *Vault) ShowMemory(id string) (*ShownMemory, error) {
 		commit, out.Branch = m.tip, m.config.Policy.Memory.Branch
 	}
 	return out, m.history(commit, memoryfile.Records.SubjectOf(id), &out.Kept)
+}
+
+// sourced leaves a record the sources that the principal may know of; one that had
+// some and has none left is not found.
+func (m *remembering) sourced(ctx context.Context, r *memory.Record) error {
+	had := len(r.Sources)
+	kept, err := memory.Sources(*r, m.visible(ctx))
+	if err != nil {
+		return err
+	}
+	if r.Sources = kept; had > 0 && len(kept) == 0 {
+		return fmt.Errorf("%w: there is no memory %s at %s that you may read", ErrNotFound, r.ID, m.at.Ref)
+	}
+	return nil
 }
 
 // ShowProposal shows a proposal, whatever became of it.
@@ -197,7 +211,7 @@ func (v *Vault) ShowProposal(id string) (*ShownProposal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.principal.Agent() && !m.tree.Covers(m.principal, d.DTO.Scope) {
+	if m.principal.Agent() && !m.reaches(d.DTO.Scope, d.DTO.Principal.PrincipalID) {
 		return nil, fmt.Errorf("%w: there is no proposal %s that you may read", ErrNotFound, id)
 	}
 	if used, err := m.used(d); err != nil {

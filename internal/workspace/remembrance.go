@@ -46,7 +46,7 @@ func (v *Vault) remembrances(ctx context.Context, at Snapshot, r governance.Requ
 	if err != nil {
 		return nil, err
 	}
-	eligible, err := memory.Eligible(x.candidates(ranking), m.tree.Line(scope, m.principal.Home), m.now, m.visible(ctx))
+	eligible, err := memory.Eligible(x.candidates(ranking), m.tree.Line(scope, m.principal.Home), m.now, m.visible(ctx), m.seesRecord)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ type verifier struct {
 // Verify checks every receipt at a revision ("": HEAD; without Git the files as
 // they lie): that each chain holds, that its acts were possible and its actors
 // entitled to them, that the bytes it names have its digest, and that no commit
-// has changed or removed a receipt.
+// has changed or removed a receipt; at HEAD also what lies on the memory branch.
 func (v *Vault) Verify(r Revision) (*Verification, error) {
 	at, err := v.revision(r)
 	if err != nil {
@@ -84,6 +84,11 @@ func (v *Vault) Verify(r Revision) (*Verification, error) {
 	}
 	if err := c.memories(); err != nil {
 		return nil, err
+	}
+	if r == (Revision{}) && at.Commit != "" {
+		if err := c.branch(); err != nil {
+			return nil, err
+		}
 	}
 	c.missing(c.lost, "name bytes that are not in this clone, so their digests say nothing (a squash leaves such behind)")
 	c.missing(c.unknown, "were written when nobody here knows whom vault.yaml listed")

@@ -1,6 +1,7 @@
 package memoryfile
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,16 +39,19 @@ type about struct {
 	check   error
 }
 
+// sound is what the contract says of a document, and what its scope has to be.
+func sound(err error, s agentprotocol.Scope) error { return cmp.Or(err, CheckScope(s)) }
+
 func aboutOf[T DTO](dto T) about {
 	switch v := any(dto).(type) {
 	case agentprotocol.MemoryRecord:
-		return about{Records, v.ID, v.CreatedAt, readable(v).Validate()}
+		return about{Records, v.ID, v.CreatedAt, sound(readable(v).Validate(), v.Scope)}
 	case Proposal:
-		return about{Proposals, v.ProposalID, v.CreatedAt, v.Validate()}
+		return about{Proposals, v.ProposalID, v.CreatedAt, sound(v.Validate(), v.Scope)}
 	case agentprotocol.Handoff:
-		return about{Handoffs, v.HandoffID, v.CreatedAt, v.Validate()}
+		return about{Handoffs, v.HandoffID, v.CreatedAt, sound(v.Validate(), v.Scope)}
 	case agentprotocol.Feedback:
-		return about{Feedbacks, v.FeedbackID, v.CreatedAt, v.Validate()}
+		return about{Feedbacks, v.FeedbackID, v.CreatedAt, sound(v.Validate(), v.Scope)}
 	}
 	panic("memoryfile: a DTO that is none")
 }
@@ -66,6 +70,17 @@ var kinds = []agentprotocol.MemoryKind{
 	agentprotocol.MemoryKindEvent, agentprotocol.MemoryKindTask, agentprotocol.MemoryKindFailure,
 }
 
+// MaxBytes is the size of the largest document.
+const MaxBytes = 1 << 20
+
+// fits refuses what no reader would take.
+func fits(data []byte) error {
+	if len(data) > MaxBytes {
+		return agentprotocol.NewStableError(agentprotocol.ErrCodeValidationFailed, fmt.Sprintf("the document has %d bytes, and %d are the most; keep the text in a file, and name that as a source", len(data), MaxBytes))
+	}
+	return nil
+}
+
 // New writes a document. It fails if its contents are not valid by the contract.
 func New[T DTO](dto T) (*Document[T], error) {
 	a := aboutOf(dto)
@@ -74,6 +89,9 @@ func New[T DTO](dto T) (*Document[T], error) {
 	}
 	data, err := vault.EncodePlain(dto)
 	if err != nil {
+		return nil, err
+	}
+	if err := fits(data); err != nil {
 		return nil, err
 	}
 	return Read[T](vault.File{Path: a.kind.Path(a.id, a.created), Data: data, Size: int64(len(data))})
@@ -122,6 +140,9 @@ const mend = "documents of memory are written by lm: restore the file from Git (
 func (d *Document[T]) Change(keys map[string]any) (*Document[T], error) {
 	data, err := vault.Edit(d.File.Data, false, keys)
 	if err != nil {
+		return nil, err
+	}
+	if err := fits(data); err != nil {
 		return nil, err
 	}
 	return Read[T](vault.File{Path: d.File.Path, Data: data, Size: int64(len(data))})

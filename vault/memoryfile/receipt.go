@@ -1,7 +1,9 @@
 package memoryfile
 
 import (
+	"errors"
 	"strings"
+	"unicode"
 
 	"longmemory.dev/lm/agentprotocol"
 	"longmemory.dev/lm/vault"
@@ -33,7 +35,15 @@ func ScopeName(s agentprotocol.Scope) string { return string(s.Kind) + ":" + s.I
 func ParseScope(name string) (agentprotocol.Scope, error) {
 	kind, id, _ := strings.Cut(name, ":")
 	s := agentprotocol.Scope{Kind: agentprotocol.ScopeKind(kind), ID: id}
-	return s, s.Validate()
+	return s, errors.Join(s.Validate(), CheckScope(s))
+}
+
+// CheckScope refuses the ids of scopes that no line of a receipt could hold.
+func CheckScope(s agentprotocol.Scope) error {
+	if len(s.ID) > 200 || strings.ContainsFunc(s.ID, unicode.IsControl) {
+		return agentprotocol.NewStableError(agentprotocol.ErrCodeInvalidScope, "id: at most 200 bytes on one line")
+	}
+	return nil
 }
 
 // SourceNames are sources as receipts write them: "kind:ref".
