@@ -315,8 +315,8 @@ func (v *Vault) Submit(ctx context.Context, id string) (*Proposed, error) {
 // not found.
 func (m *remembering) proposal(id string) (proposalDoc, error) {
 	d, err := find[memoryfile.Proposal](m.v, m.tip, memoryfile.Proposals, id)
-	if err == nil && d == nil {
-		err = fmt.Errorf("%w: there is no proposal %s on %s; lm memory proposals lists those there are", ErrNotFound, id, m.config.Policy.Memory.Branch)
+	if err == nil && (d == nil || m.principal.Agent() && !m.reaches(d.DTO.Scope, d.DTO.Principal.PrincipalID)) {
+		err = fmt.Errorf("%w: there is no proposal %s on %s that you may read; lm memory proposals lists those there are", ErrNotFound, id, m.config.Policy.Memory.Branch)
 	}
 	if err != nil {
 		return nil, err

@@ -211,9 +211,6 @@ func (v *Vault) ShowProposal(id string) (*ShownProposal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.principal.Agent() && !m.reaches(d.DTO.Scope, d.DTO.Principal.PrincipalID) {
-		return nil, fmt.Errorf("%w: there is no proposal %s that you may read", ErrNotFound, id)
-	}
 	if used, err := m.used(d); err != nil {
 		return nil, err
 	} else if used {
