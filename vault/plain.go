@@ -16,7 +16,7 @@ func ParsePlain(file File) (map[string]any, error) {
 	d := plainYAML(file.Path, file.Data, &found)
 	var out map[string]any
 	if d.root != nil {
-		out, _ = d.texty(d.root, "").(map[string]any)
+		out, _ = d.tree(d.root, "", d.texty).(map[string]any)
 	}
 	if err := found.err(); err != nil {
 		return nil, err
@@ -25,21 +25,6 @@ func ParsePlain(file File) (map[string]any, error) {
 }
 
 func (d *document) texty(n *yaml.Node, field string) any {
-	n = follow(n)
-	switch n.Kind {
-	case yaml.MappingNode:
-		out := make(map[string]any, len(n.Content)/2)
-		for i := 0; i < len(n.Content); i += 2 {
-			out[n.Content[i].Value] = d.texty(n.Content[i+1], join(field, n.Content[i].Value))
-		}
-		return out
-	case yaml.SequenceNode:
-		out := make([]any, len(n.Content))
-		for i, item := range n.Content {
-			out[i] = d.texty(item, fmt.Sprintf("%s[%d]", field, i))
-		}
-		return out
-	}
 	if plain(n) && coreNull[n.Value] {
 		d.at(n, Error, field, "leave the key out, or write a value", "there is no value")
 	}

@@ -287,23 +287,26 @@ func editDistance(a, b string) int {
 
 // free reads what is not governed by a schema (metadata, x-… keys) by YAML 1.2
 // core, as the values that JSON knows.
-func (d *document) free(n *yaml.Node, field string) any {
+func (d *document) free(n *yaml.Node, field string) any { return d.tree(n, field, d.freeScalar) }
+
+// tree reads maps and lists, and their scalars as a reader of them has it.
+func (d *document) tree(n *yaml.Node, field string, scalar func(*yaml.Node, string) any) any {
 	n = follow(n)
 	switch n.Kind {
 	case yaml.MappingNode:
 		out := make(map[string]any, len(n.Content)/2)
 		for i := 0; i < len(n.Content); i += 2 {
-			out[n.Content[i].Value] = d.free(n.Content[i+1], join(field, n.Content[i].Value))
+			out[n.Content[i].Value] = d.tree(n.Content[i+1], join(field, n.Content[i].Value), scalar)
 		}
 		return out
 	case yaml.SequenceNode:
 		out := make([]any, len(n.Content))
 		for i, item := range n.Content {
-			out[i] = d.free(item, fmt.Sprintf("%s[%d]", field, i))
+			out[i] = d.tree(item, fmt.Sprintf("%s[%d]", field, i), scalar)
 		}
 		return out
 	}
-	return d.freeScalar(n, field)
+	return scalar(n, field)
 }
 
 func (d *document) freeScalar(n *yaml.Node, field string) any {

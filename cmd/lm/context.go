@@ -14,7 +14,7 @@ import (
 
 func (c *command) contextCommand() *cli.Command {
 	return &cli.Command{
-		Name: "context", Usage: "the memories of a scope for a task, packed for an agent",
+		Name: "context", Usage: "the memories of a scope for a task, packed for an agent", ArgsUsage: "[TASK]",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "task", Usage: "what is to be done"},
 			&cli.StringFlag{Name: "intent", Usage: "what for"},
@@ -28,12 +28,15 @@ func (c *command) contextCommand() *cli.Command {
 			inputFlag("a ContextRequest"),
 		},
 		Action: func(ctx *cli.Context) error {
-			if err := arguments(ctx); err != nil {
+			if err := arguments(ctx, "[TASK]"); err != nil {
 				return err
 			}
 			r, err := input[agentprotocol.ContextRequest](c, ctx)
 			if err != nil {
 				return err
+			}
+			if ctx.Args().Len() > 0 {
+				r.Task = ctx.Args().First()
 			}
 			over(ctx, "task", &r.Task)
 			over(ctx, "intent", &r.Intent)

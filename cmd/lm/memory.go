@@ -113,7 +113,7 @@ func whenFlag(ctx *cli.Context, flag string) (*time.Time, error) {
 
 func (c *command) proposeCommand() *cli.Command {
 	return &cli.Command{
-		Name: "propose", Usage: "propose a memory; a person approves it",
+		Name: "propose", Usage: "propose a memory; a person approves it", ArgsUsage: "[SUMMARY]",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "kind", Usage: "fact, decision, preference, procedure, event, task or failure"},
 			scopeFlag(),
@@ -128,12 +128,15 @@ func (c *command) proposeCommand() *cli.Command {
 			inputFlag("a Proposal"),
 		},
 		Action: func(ctx *cli.Context) error {
-			if err := arguments(ctx); err != nil {
+			if err := arguments(ctx, "[SUMMARY]"); err != nil {
 				return err
 			}
 			p, err := input[agentprotocol.Proposal](c, ctx)
 			if err != nil {
 				return err
+			}
+			if ctx.Args().Len() > 0 {
+				p.Summary = ctx.Args().First()
 			}
 			over(ctx, "kind", &p.Kind)
 			over(ctx, "subject", &p.Subject)
@@ -305,11 +308,11 @@ func (c *command) approveCommand() *cli.Command {
 			reasonFlag(), keyFlag(),
 		},
 		Action: func(ctx *cli.Context) error {
-			if err := arguments(ctx, "PROPOSAL"); err != nil {
+			supersede, err := superseding(ctx, "PROPOSAL")
+			if err != nil {
 				return err
 			}
-			a := memory.Approval{Confidence: agentprotocol.Confidence(ctx.String("confidence")), Supersede: ids(ctx, "supersede"), KeepBoth: ctx.Bool("keep-both")}
-			var err error
+			a := memory.Approval{Confidence: agentprotocol.Confidence(ctx.String("confidence")), Supersede: supersede, KeepBoth: ctx.Bool("keep-both")}
 			if a.ExpiresAt, err = whenFlag(ctx, "expires-at"); err != nil {
 				return err
 			}
@@ -338,17 +341,23 @@ func (c *command) approveCommand() *cli.Command {
 	}
 }
 
-// ids reads a flag that may stand often or hold a list.
-func ids(ctx *cli.Context, flag string) []string {
+// superseding reads --supersede ID…, whose further ids stand as arguments behind
+// the one that the command is about.
+func superseding(ctx *cli.Context, about string) ([]string, error) {
+	names := []string{about}
+	if ctx.IsSet("supersede") {
+		names = append(names, "[MEMORY…]")
+	}
+	if err := arguments(ctx, names...); err != nil {
+		return nil, err
+	}
 	var out []string
-	for _, value := range ctx.StringSlice(flag) {
-		for _, id := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }) {
-			if !slices.Contains(out, id) {
-				out = append(out, id)
-			}
+	for _, id := range append(ctx.StringSlice("supersede"), ctx.Args().Tail()...) {
+		if !slices.Contains(out, id) {
+			out = append(out, id)
 		}
 	}
-	return out
+	return out, nil
 }
 
 func (c *command) rejectCommand() *cli.Command {
@@ -461,11 +470,12 @@ func (c *command) resolveCommand() *cli.Command {
 			reasonFlag(), keyFlag(),
 		},
 		Action: func(ctx *cli.Context) error {
-			if err := arguments(ctx, "MEMORY"); err != nil {
+			supersede, err := superseding(ctx, "MEMORY")
+			if err != nil {
 				return err
 			}
 			return answered(c, ctx, func(v *workspace.Vault) (*workspace.ChangedMemory, error) {
-				return v.ResolveMemory(ctx.Context, ctx.Args().First(), ids(ctx, "supersede"), ctx.Bool("keep-both"), ctx.String("reason"))
+				return v.ResolveMemory(ctx.Context, ctx.Args().First(), supersede, ctx.Bool("keep-both"), ctx.String("reason"))
 			}, c.printChanged)
 		},
 	}

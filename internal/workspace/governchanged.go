@@ -32,15 +32,8 @@ func (v *Vault) GovernChanged(ctx context.Context, c Change, review *Review) (*G
 	if c.Status != nil && !slices.Contains(vault.Statuses, vault.Status(*c.Status)) {
 		return nil, fmt.Errorf("%w: there is no status %s; the states are %v", ErrUsage, *c.Status, vault.Statuses)
 	}
-	s, err := v.session()
+	s, config, err := v.acts()
 	if err != nil {
-		return nil, err
-	}
-	config, err := s.config()
-	if err != nil {
-		return nil, err
-	}
-	if s.writer, err = v.actor(config); err != nil {
 		return nil, err
 	}
 	if review != nil {

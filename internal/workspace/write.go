@@ -62,6 +62,20 @@ func (v *Vault) session() (*session, error) {
 	return &session{v: v, head: head, now: v.clock()}, nil
 }
 
+// acts begins a write at HEAD, with its rules and whoever acts by them.
+func (v *Vault) acts() (*session, *vault.Config, error) {
+	s, err := v.session()
+	if err != nil {
+		return nil, nil, err
+	}
+	config, err := s.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	s.writer, err = v.actor(config)
+	return s, config, err
+}
+
 // clock is the time in UTC, in whole seconds as files have it.
 func (v *Vault) clock() time.Time { return v.env.Now().UTC().Truncate(time.Second) }
 
@@ -75,15 +89,8 @@ var folders = map[vault.Type]string{
 // taken, governance.ErrDenied and ErrTransition, or gives problems of the new
 // file.
 func (v *Vault) Register(ctx context.Context, id vault.ID, c Change) (*Written, error) {
-	s, err := v.session()
+	s, config, err := v.acts()
 	if err != nil {
-		return nil, err
-	}
-	config, err := s.config()
-	if err != nil {
-		return nil, err
-	}
-	if s.writer, err = v.actor(config); err != nil {
 		return nil, err
 	}
 	keys, err := s.newKeys(config, id, c)
