@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"crypto/ed25519"
 	"encoding/pem"
 	"os/exec"
@@ -176,4 +178,34 @@ func TestSignersAreTheBases(t *testing.T) {
 	if out := f.lm(exitInvalid, "validate", "--base", "base", "--rev", "HEAD"); !strings.Contains(out, "receipts/vault/policy/0001.yaml:1:1: error: signature") {
 		t.Error(out)
 	}
+}
+
+// Another place for the allowed signers is a change of policy, and what lies there is
+// part of what is approved.
+func TestSignersMoveWithTheirContent(t *testing.T) {
+	f := newSignedForger(t)
+	f.sh("git branch base && git config lm.trustedRef base")
+	f.write("keys", string(f.read("allowed_signers")))
+	f.replace("vault.yaml", "signatures: required", "signatures: required, allowed_signers: keys")
+	f.commit("move the keys")
+	f.as("bob")
+	f.lm(0, "policy", "approve", "--reason", "another name", "--key", filepath.Join(f.dir, ".git", "bob"))
+	f.lm(0, "validate", "--base", "base", "--rev", "HEAD")
+	f.write("keys", string(f.read("keys"))+signature.Line("bob@example.org", f.signer("carol").PublicKey(), signature.Receipts)+"\n")
+	f.commit("one more")
+	if out := f.lm(exitInvalid, "validate", "--base", "base", "--rev", "HEAD"); !strings.Contains(out, "no receipt of vault/policy says that it was approved") {
+		t.Error(out)
+	}
+	// Who wrote the keys is an author of the policy.
+	if out, err := f.try("policy", "approve", "--reason", "mine", "--key", filepath.Join(f.dir, ".git", "bob")); err != exitDenied || !strings.Contains(out, "wrote this change") {
+		t.Errorf("%d %s", err, out)
+	}
+}
+
+// try is lm whatever it says.
+func (f *forger) try(args ...string) (string, int) {
+	f.t.Helper()
+	var out bytes.Buffer
+	code := run(context.Background(), append(args, "-C", f.dir), strings.NewReader(""), &out, &out)
+	return out.String(), code
 }

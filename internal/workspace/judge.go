@@ -163,6 +163,9 @@ func (j *judge) readSide(s *side, config vault.File) error {
 	if s.s, err = vault.Read(append(files, config), j.v.governed(loadLimit(config.Data))); err != nil {
 		return err
 	}
+	if s.own != nil {
+		name = s.own.Policy.AllowedSigners // what its policy is about
+	}
 	if s.commit != "" {
 		file, err := j.v.Repo.File(s.commit, j.v.inRepo(name), maxConfig)
 		if s.signers = file.Data; err != nil && !errors.Is(err, gitstore.ErrNotFound) {

@@ -150,9 +150,13 @@ func (j *judge) policy() error {
 		j.problems = append(j.problems, vault.Problems(err)...)
 		return nil
 	}
-	emails, err := j.v.Repo.AuthorsSince(j.base.commit, j.commit, j.v.inRepo(vault.ConfigFile))
-	if err != nil {
-		return err
+	var emails []string
+	for _, file := range []string{vault.ConfigFile, j.head.own.Policy.AllowedSigners} {
+		wrote, err := j.v.Repo.AuthorsSince(j.base.commit, j.commit, j.v.inRepo(file))
+		if err != nil {
+			return err
+		}
+		emails = append(emails, wrote...)
 	}
 	authors := append(people(j.config, emails), last.Authors...)
 	if err := governance.MaySetPolicy(j.config, last.Actor, authors, last.Reason); err != nil {

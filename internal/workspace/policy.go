@@ -58,7 +58,7 @@ func (v *Vault) ApprovePolicy(ctx context.Context, reason string) (*PolicyApprov
 	if err := chain.Check(config.Project, PolicySubject); err != nil {
 		return nil, err
 	}
-	signers, err := v.Repo.File(s.head.Commit, v.inRepo(holds.Policy.AllowedSigners), maxConfig)
+	signers, err := v.Repo.File(s.head.Commit, v.inRepo(config.Policy.AllowedSigners), maxConfig)
 	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (v *Vault) ApprovePolicy(ctx context.Context, reason string) (*PolicyApprov
 		}
 		stop = v.inRepo(vault.ReceiptPath(PolicySubject, last.Seq))
 	}
-	if r.Authors, err = s.policyAuthors(holds, at.Commit, stop); err != nil {
+	if r.Authors, err = s.policyAuthors(holds, at.Commit, stop, vault.ConfigFile, config.Policy.AllowedSigners); err != nil {
 		return nil, err
 	}
 	if err := governance.MaySetPolicy(holds, r.Actor, r.Authors, r.Reason); err != nil {
@@ -92,23 +92,34 @@ func (v *Vault) ApprovePolicy(ctx context.Context, reason string) (*PolicyApprov
 	out.Commit, err = v.Repo.Commit(ctx, gitstore.Change{
 		Expect: s.head.Commit, Files: map[string][]byte{v.inRepo(file.Path): file.Data}, Name: s.writer.name, Email: s.writer.email, When: s.now,
 		Message: fmt.Sprintf("Approve the policy\n\nLm-Receipt: %s\nLm-Actor: %s\n", r.Hash(), r.Actor),
-		Reads:   []string{v.inRepo(vault.ConfigFile), v.inRepo(holds.Policy.AllowedSigners), v.inRepo("receipts/" + PolicySubject)},
+		Reads:   []string{v.inRepo(vault.ConfigFile), v.inRepo(config.Policy.AllowedSigners), v.inRepo("receipts/" + PolicySubject)},
 	})
 	return out, err
 }
 
-// policyAuthors are who changed vault.yaml since the trusted revision; where
-// that is the one at hand, since the last receipt on it.
-func (s *session) policyAuthors(config *vault.Config, trusted gitstore.Hash, stop string) ([]string, error) {
-	if trusted != s.head.Commit {
-		emails, err := s.v.Repo.AuthorsSince(trusted, s.head.Commit, s.v.inRepo(vault.ConfigFile))
-		return people(config, emails), err
+// policyAuthors are who changed vault.yaml or the allowed signers since the trusted
+// revision; where that is the one at hand, since the last receipt on them.
+func (s *session) policyAuthors(config *vault.Config, trusted gitstore.Hash, stop string, files ...string) ([]string, error) {
+	var all []string
+	for _, file := range files {
+		if trusted != s.head.Commit {
+			emails, err := s.v.Repo.AuthorsSince(trusted, s.head.Commit, s.v.inRepo(file))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, emails...)
+			continue
+		}
+		found, err := s.v.Repo.Authors(s.head.Commit, s.v.inRepo(file), stop)
+		if err == nil && !found.Complete && config.Policy.DistinctApprover {
+			err = fmt.Errorf("%w: %s", governance.ErrDenied, unshallow)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found.Emails...)
 	}
-	found, err := s.v.Repo.Authors(s.head.Commit, s.v.inRepo(vault.ConfigFile), stop)
-	if err == nil && !found.Complete && config.Policy.DistinctApprover {
-		err = fmt.Errorf("%w: %s", governance.ErrDenied, unshallow)
-	}
-	return people(config, found.Emails), err
+	return people(config, all), nil
 }
 
 // people names those whom vault.yaml lists, and leaves the others' addresses.

@@ -16,9 +16,10 @@ import (
 // are compared without case, a subsection with it ("remote.Origin.url").
 // GIT_CONFIG_NOSYSTEM, GIT_CONFIG_SYSTEM and GIT_CONFIG_GLOBAL are honoured.
 //
-// Where a file has an include section, or a system or global one is written in
-// a way that go-git's parser refuses, the git program is asked; without it
-// includes are left out.
+// Where a file has an include section, the environment carries configuration
+// (git -c, GIT_CONFIG_COUNT), or a system or global file is written in a way
+// that go-git's parser refuses, the git program is asked; without it includes
+// and the environment are left out.
 // The zero Repo, which is nowhere, answers from system and global configuration.
 func (r *Repo) Config(key string) (value string, ok bool, err error) {
 	r.configOnce.Do(func() { r.configured, r.configErr = r.readConfig() })
@@ -80,7 +81,7 @@ func (s *configStack) get(key string) (string, bool) {
 
 func (r *Repo) readConfig() (*configStack, error) {
 	stack := new(configStack)
-	ask := r.local.includes()
+	ask := r.local.includes() || os.Getenv("GIT_CONFIG_COUNT") != "" || os.Getenv("GIT_CONFIG_PARAMETERS") != ""
 	var failed error
 	for _, path := range sharedConfigFiles() {
 		f, err := readConfigFile(path)
@@ -109,8 +110,9 @@ func (r *Repo) readConfig() (*configStack, error) {
 	}
 	stack.asked = make(map[string]string)
 	for item := range strings.SplitSeq(string(out), "\x00") {
-		key, value, _ := strings.Cut(item, "\n")
-		stack.asked[key] = value
+		if key, value, _ := strings.Cut(item, "\n"); value != r.noHooks() { // what this call itself was given
+			stack.asked[key] = value
+		}
 	}
 	return stack, nil
 }

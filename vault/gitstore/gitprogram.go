@@ -28,8 +28,7 @@ func (r *Repo) git(ctx context.Context, env []string, stdin []byte, args ...stri
 	if err != nil {
 		return nil, fmt.Errorf("git is not on PATH: %w", exec.ErrNotFound)
 	}
-	noHooks := "core.hooksPath=" + filepath.Join(r.commonDir, "lm", "no-hooks")
-	cmd := exec.CommandContext(ctx, program, append([]string{"-c", noHooks, "-c", "core.fsmonitor=false"}, args...)...)
+	cmd := exec.CommandContext(ctx, program, append([]string{"-c", "core.hooksPath=" + r.noHooks(), "-c", "core.fsmonitor=false"}, args...)...)
 	cmd.Dir = r.where()
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
@@ -54,6 +53,9 @@ func (r *Repo) git(ctx context.Context, env []string, stdin []byte, args ...stri
 	}
 	return stdout.Bytes(), nil
 }
+
+// noHooks is a folder that is never there.
+func (r *Repo) noHooks() string { return filepath.Join(r.commonDir, "lm", "no-hooks") }
 
 // haveGit says whether the git program is on PATH.
 func haveGit() bool {

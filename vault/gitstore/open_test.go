@@ -1,6 +1,8 @@
 package gitstore
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -247,4 +249,24 @@ func TestHeadOnAnUnbornBranch(t *testing.T) {
 	}
 	_, err := r.Resolve("HEAD")
 	wantErr(t, err, ErrNotFound, "no commit yet")
+}
+
+// What git -c hands to the programs that git starts counts as well, and the
+// hooks are still those of the repository.
+func TestConfigOfTheEnvironment(t *testing.T) {
+	dir := newRepo(t, map[string]string{"a": "1"})
+	write(t, dir, ".git/hooks/pre-commit", "#!/bin/sh\n")
+	if err := os.Chmod(filepath.Join(dir, ".git/hooks/pre-commit"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_CONFIG_COUNT", "1")
+	t.Setenv("GIT_CONFIG_KEY_0", "commit.gpgsign")
+	t.Setenv("GIT_CONFIG_VALUE_0", "true")
+	r := open(t, dir)
+	if _, err := r.Commit(context.Background(), change(t, r, map[string]string{"a": "2"})); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("%v, want that it cannot be signed", err)
+	}
+	if hooks := r.Hooks(); len(hooks) != 1 || hooks[0] != "pre-commit" {
+		t.Errorf("hooks %v", hooks)
+	}
 }
