@@ -83,6 +83,14 @@ var (
 // ParseReceipt reads one receipt. Everything that is wrong comes back at once,
 // as problems in the error.
 func ParseReceipt(file File) (*Receipt, error) {
+	if r := plainReceipt(file); r != nil {
+		return r, nil
+	}
+	return parseReceipt(file)
+}
+
+// parseReceipt reads a receipt by the YAML parser.
+func parseReceipt(file File) (*Receipt, error) {
 	var found findings
 	d := plainYAML(file.Path, file.Data, &found)
 	r := &Receipt{}
