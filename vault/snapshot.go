@@ -304,6 +304,7 @@ func (s *Snapshot) standing(found *findings, past Past) {
 		if last != nil {
 			a.Modified = last.At
 		}
+		a.Broken = broken != nil
 		a.Receipted = broken == nil && last != nil && last.To == a.Status && last.Digest == a.Digest
 		if broken == nil && last != nil && last.Digest == a.Digest && last.Version != a.Version {
 			line, column := a.Place("version")
