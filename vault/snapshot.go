@@ -93,10 +93,7 @@ func Read(files []File, past Past) (*Snapshot, error) {
 	if i < 0 {
 		return nil, ErrNoVault
 	}
-	if files[i].Kind != FileRegular && files[i].Kind != FileExecutable {
-		return nil, Problem{Severity: Error, Path: ConfigFile, Line: 1, Column: 1, Message: "this is no plain file", Mend: "put the file itself here"}
-	}
-	config, configErr := ParseConfig(files[i].Data)
+	config, configErr := ReadConfig(files[i])
 	if configErr != nil {
 		config = DefaultConfig()
 	}

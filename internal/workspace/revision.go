@@ -189,7 +189,7 @@ func (v *Vault) folderFiles(limit gitstore.Limit, keep gitstore.Keep) ([]vault.F
 
 // maxConfig is the size in bytes above which vault.yaml and receipts are not
 // read.
-const maxConfig int64 = 1 << 20
+const maxConfig int64 = vault.ConfigBytes
 
 // loadLimit is the size in bytes above which a file of a vault is not loaded:
 // what its vault.yaml allows for an asset.

@@ -187,7 +187,7 @@ func (s *session) config() (*vault.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return vault.ParseConfig(file.Data)
+	return vault.ReadConfig(file)
 }
 
 // Govern changes an asset's keys, body or state, with a receipt, in one
