@@ -38,7 +38,7 @@ type Snapshot struct {
 // RulesVersion names the rules by which Read decides what is valid and what is
 // receipted. It counts up with each change of them, so that no index outlives
 // the rules that it was built by.
-const RulesVersion = "3"
+const RulesVersion = "4"
 
 // Relevant says whether a path below a vault's folder can matter to a
 // Snapshot, so that a reader of a repository whose root is the vault leaves
@@ -47,7 +47,7 @@ func Relevant(p string, folder bool) bool {
 	top, _, below := strings.Cut(p, "/")
 	switch top {
 	case "assets", "receipts", LoadoutFolder:
-		return below || folder
+		return true // also what lies in the place of such a folder, to be told of
 	case ConfigFile:
 		return !below && !folder
 	}
@@ -102,6 +102,7 @@ func Read(files []File, past Past) (*Snapshot, error) {
 	for _, p := range Problems(configErr) {
 		found.add(p)
 	}
+	noFolders(files, &found, "assets", "receipts")
 	groups := discover(files, &found)
 	for _, g := range groups {
 		s.readAsset(g, &found)
@@ -114,6 +115,20 @@ func Read(files []File, past Past) (*Snapshot, error) {
 	s.Problems = found.list()
 	s.Loadouts, s.LoadoutProblems = ReadLoadouts(files)
 	return s, configErr
+}
+
+// noFolders tells of what lies where one of the vault's own folders is due.
+func noFolders(files []File, found *findings, names ...string) {
+	for _, f := range files {
+		if !slices.Contains(names, f.Path) {
+			continue
+		}
+		p := Problem{Severity: Error, Path: f.Path, Message: "a symbolic link; lm follows none, so nothing behind it is read", Mend: "put the folder itself here"}
+		if f.Kind != FileSymlink {
+			p.Message, p.Mend = "this is no folder, and the vault's "+f.Path+" lie in one of this name", "give it another name"
+		}
+		found.add(p)
+	}
 }
 
 // group is the files of one asset.
@@ -206,6 +221,11 @@ func stray(f File, found *findings) {
 	}
 	if name := path.Base(f.Path); name == "asset.yaml" || name == "SKILL.md" {
 		found.add(Problem{Severity: Error, Path: f.Path, Message: "an asset needs a folder of its own", Mend: "move it to assets/<any folders>/<id>/" + name})
+		return
+	}
+	if f.Kind == FileSymlink {
+		found.add(Problem{Severity: Warning, Path: f.Path, Message: "a symbolic link; lm follows none, so nothing behind it is an asset",
+			Mend: "put the file or folder itself here, or begin its name with _"})
 		return
 	}
 	found.add(Problem{Severity: Warning, Path: f.Path, Message: "this is no asset: its name ends neither in .md nor in .yaml",
