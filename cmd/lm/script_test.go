@@ -45,6 +45,12 @@ func TestScript(t *testing.T) {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
 			return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o666)
 		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" { // whom permission bits do not stop
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("there is no condition %q", cond)
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"json": checkJSON,
 			"exit": checkExit,
