@@ -61,6 +61,8 @@ var checks = []struct {
 		func(g *gate, passed bool) string {
 			mend := "run: " + g.config.GovernCommand(g.facts.ID, vault.StatusApproved)
 			switch {
+			case !passed && g.facts.Broken:
+				return "its chain of receipts is broken; run: lm doctor"
 			case !passed:
 				return mend
 			case g.edit != g.facts:

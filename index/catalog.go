@@ -153,6 +153,7 @@ func (w *writer) facts(f *vault.Facts) {
 	w.time(f.Expires)
 	w.time(f.Modified)
 	w.out = msgp.AppendBool(w.out, f.Receipted)
+	w.out = msgp.AppendBool(w.out, f.Broken)
 	w.out = msgp.AppendBool(w.out, f.Invalid)
 	w.teams, w.rules, w.bindings = w.teams+len(f.Teams), w.rules+len(f.ACL), w.bindings+len(f.Bindings)
 	w.int(len(f.Teams))

@@ -193,7 +193,7 @@ func (r *reader) facts(f *vault.Facts, served bool) {
 	f.Version = int(r.int64())
 	f.Priority, f.Confidence = r.ratio(), r.ratio()
 	f.Expires, f.Modified = r.time(), r.time()
-	f.Receipted, f.Invalid = r.bool(), r.bool()
+	f.Receipted, f.Broken, f.Invalid = r.bool(), r.bool(), r.bool()
 	f.Teams = take(r, &r.teams)
 	for i := range f.Teams {
 		f.Teams[i] = r.word()

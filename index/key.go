@@ -8,7 +8,7 @@ import (
 
 // Format is the version of the files of an index. It counts up with every
 // change that an older lm would misread.
-const Format = 2
+const Format = 3
 
 // Key names an index by all that it is a function of: 32 hex digits.
 type Key string

@@ -183,7 +183,22 @@ func (p *assetParser) read(files []File) {
 		}
 	}
 	sort.Slice(a.files, func(i, j int) bool { return a.files[i].Path < a.files[j].Path })
+	p.sameElsewhere()
 	p.readFolder(keys, skill)
+}
+
+// sameElsewhere warns of names that are one name to the file systems of macOS and
+// Windows: there a checkout has one of the files, and another digest.
+func (p *assetParser) sameElsewhere() {
+	first := map[string]string{}
+	for _, f := range p.asset.files {
+		plain := strings.ToLower(norm.NFC.String(f.Path))
+		if other, ok := first[plain]; ok {
+			p.found.add(Problem{Severity: Warning, Path: path.Join(p.at, f.Path), Mend: "rename one of them",
+				Message: fmt.Sprintf("its name and %s differ only in case or in how an accent is written, and on macOS and Windows they are one file", other)})
+		}
+		first[plain] = f.Path
+	}
 }
 
 // checkContent refuses a pointer in place of a file, and a name that would make the hashed text ambiguous: the lines
@@ -249,31 +264,14 @@ func (p *assetParser) withinLimits(files []File) bool {
 			fault(f.Path, "cut it, or raise policy.limits.asset_bytes in vault.yaml", "%d bytes, the limit for a file is %d", f.Size, limits.AssetBytes)
 		}
 	}
-	if len(files) == 1 && files[0].Path == p.at {
-		return ok // no folder
-	}
-	p.foldedNames(files)
-	if total > limits.FolderBytes {
+	alone := len(files) == 1 && files[0].Path == p.at
+	if total > limits.FolderBytes && !alone {
 		fault(p.at, "cut it, or raise policy.limits.folder_bytes in vault.yaml", "%d bytes in all, the limit for a folder is %d", total, limits.FolderBytes)
 	}
 	if len(files) > limits.FolderFiles {
 		fault(p.at, "cut it, or raise policy.limits.folder_files in vault.yaml", "%d files, the limit for a folder is %d", len(files), limits.FolderFiles)
 	}
 	return ok
-}
-
-// foldedNames warns of names that many file systems take for one: they differ in
-// case or Unicode form alone, so a checkout there loses one of the files.
-func (p *assetParser) foldedNames(files []File) {
-	seen := map[string]string{}
-	for _, f := range files {
-		name := strings.ToLower(norm.NFC.String(f.Path))
-		if other, twice := seen[name]; twice {
-			p.found.add(Problem{Severity: Warning, Path: f.Path, Message: fmt.Sprintf("its name differs from that of %s in case or Unicode form alone, so a checkout on macOS or Windows loses one of the two", other),
-				Mend: "rename one of them"})
-		}
-		seen[name] = f.Path
-	}
 }
 
 // adoptable fills in what vault.yaml's defaults say of a skill that nobody has
@@ -410,6 +408,10 @@ func (p *assetParser) newerFormat(d *document) bool {
 
 func (p *assetParser) require(d *document, there map[string]*yaml.Node) {
 	required := []string{"schema", "id", "type", "name", "description", "owner"}
+	if p.asset.Layout == LayoutMarkdown && there["schema"] == nil && strings.EqualFold(path.Base(p.at), "SKILL.md") {
+		d.at(d.root, Error, "", "rename the file", "a skill's file is named SKILL.md, in capitals")
+		return
+	}
 	for _, key := range required {
 		if there[key] != nil || p.asset.Layout == LayoutSkill && (key == "name" || key == "description") {
 			continue
@@ -442,7 +444,11 @@ func (p *assetParser) readID(d *document, n *yaml.Node, field string) {
 	if err := CheckID(value); err != nil {
 		d.at(follow(n), Error, field, "choose another id and name the file after it", "%s", err)
 	} else if value != name {
-		d.at(follow(n), Error, field, fmt.Sprintf("write id: %s, or rename it to %s", name, value), "the id %s is not the name %s under which the asset lies", value, name)
+		mend := fmt.Sprintf("write id: %s, or rename it to %s", name, value)
+		if CheckID(name) != nil {
+			mend = "rename it to " + value
+		}
+		d.at(follow(n), Error, field, mend, "the id %s is not the name %s under which the asset lies", value, name)
 	}
 	p.asset.ID, p.asset.keys[field] = ID(value), value
 }

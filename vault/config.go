@@ -165,6 +165,26 @@ func (c *Config) TeamsOf(person string) []string {
 	return out
 }
 
+// ConfigBytes is the size above which vault.yaml is not read.
+const ConfigBytes = 1 << 20
+
+// ReadConfig reads vault.yaml as it lies at a revision: as ParseConfig does, if it
+// is a plain file that was read at all.
+func ReadConfig(f File) (*Config, error) {
+	p := Problem{Severity: Error, Path: ConfigFile, Line: 1, Column: 1}
+	switch {
+	case f.Kind == FileSymlink:
+		p.Message, p.Mend = "a symbolic link; lm follows none", "put the file itself here"
+	case f.Kind != FileRegular && f.Kind != FileExecutable:
+		p.Message, p.Mend = "this is no plain file", "put the file itself here"
+	case f.Size > ConfigBytes:
+		p.Message, p.Mend = fmt.Sprintf("%d bytes, the limit for vault.yaml is %d", f.Size, ConfigBytes), "cut it"
+	default:
+		return ParseConfig(f.Data)
+	}
+	return nil, p
+}
+
 // ParseConfig reads vault.yaml. Everything that is wrong with it comes back at
 // once, as problems in the error.
 func ParseConfig(data []byte) (*Config, error) {

@@ -76,7 +76,9 @@ type Truth struct {
 // . or _ are none.
 func ReadLoadouts(files []File) ([]*LoadoutTest, []Problem) {
 	var out []*LoadoutTest
-	var problems []Problem
+	var found findings
+	noFolders(files, &found, LoadoutFolder)
+	problems := found.list()
 	for _, f := range files {
 		rel, ok := strings.CutPrefix(f.Path, LoadoutFolder+"/")
 		if !ok || rel == "README.md" || slices.ContainsFunc(strings.Split(rel, "/"), skipped) {

@@ -41,7 +41,7 @@ type Snapshot struct {
 // RulesVersion names the rules by which Read decides what is valid and what is
 // receipted. It counts up with each change of them, so that no index outlives
 // the rules that it was built by.
-const RulesVersion = "4"
+const RulesVersion = "5"
 
 // Relevant says whether a path below a vault's folder can matter to a
 // Snapshot, so that a reader of a repository whose root is the vault leaves
@@ -50,7 +50,7 @@ func Relevant(p string, folder bool) bool {
 	top, _, below := strings.Cut(p, "/")
 	switch top {
 	case "assets", "receipts", LoadoutFolder:
-		return below || folder
+		return true // also what lies in the place of such a folder, to be told of
 	case ConfigFile:
 		return !below && !folder
 	}
@@ -96,10 +96,7 @@ func Read(files []File, past Past) (*Snapshot, error) {
 	if i < 0 {
 		return nil, ErrNoVault
 	}
-	if files[i].Kind != FileRegular && files[i].Kind != FileExecutable {
-		return nil, Problem{Severity: Error, Path: ConfigFile, Line: 1, Column: 1, Message: "this is no plain file", Mend: "put the file itself here"}
-	}
-	config, configErr := ParseConfig(files[i].Data)
+	config, configErr := ReadConfig(files[i])
 	if configErr != nil {
 		config = DefaultConfig()
 	}
@@ -108,6 +105,7 @@ func Read(files []File, past Past) (*Snapshot, error) {
 	for _, p := range Problems(configErr) {
 		found.add(p)
 	}
+	noFolders(files, &found, "assets", "receipts")
 	groups := discover(files, &found)
 	for _, g := range groups {
 		s.readAsset(g, &found)
@@ -121,6 +119,20 @@ func Read(files []File, past Past) (*Snapshot, error) {
 	s.Problems = found.list()
 	s.Loadouts, s.LoadoutProblems = ReadLoadouts(files)
 	return s, configErr
+}
+
+// noFolders tells of what lies where one of the vault's own folders is due.
+func noFolders(files []File, found *findings, names ...string) {
+	for _, f := range files {
+		if !slices.Contains(names, f.Path) {
+			continue
+		}
+		p := Problem{Severity: Error, Path: f.Path, Message: "a symbolic link; lm follows none, so nothing behind it is read", Mend: "put the folder itself here"}
+		if f.Kind != FileSymlink {
+			p.Message, p.Mend = "this is no folder, and the vault's "+f.Path+" lie in one of this name", "give it another name"
+		}
+		found.add(p)
+	}
 }
 
 // group is the files of one asset.
@@ -213,6 +225,11 @@ func stray(f File, found *findings) {
 	}
 	if name := path.Base(f.Path); name == "asset.yaml" || name == "SKILL.md" {
 		found.add(Problem{Severity: Error, Path: f.Path, Message: "an asset needs a folder of its own", Mend: "move it to assets/<any folders>/<id>/" + name})
+		return
+	}
+	if f.Kind == FileSymlink {
+		found.add(Problem{Severity: Warning, Path: f.Path, Message: "a symbolic link; lm follows none, so nothing behind it is an asset",
+			Mend: "put the file or folder itself here, or begin its name with _"})
 		return
 	}
 	found.add(Problem{Severity: Warning, Path: f.Path, Message: "this is no asset: its name ends neither in .md nor in .yaml",
@@ -312,6 +329,7 @@ func (s *Snapshot) standing(found *findings, past Past) {
 		if broken == nil && last != nil && last.To == StatusApproved {
 			unsigned = s.Unsigned(last)
 		}
+		a.Broken = broken != nil
 		a.Receipted = broken == nil && unsigned == nil && last != nil && last.To == a.Status && last.Digest == a.Digest
 		if broken == nil && last != nil && last.Digest == a.Digest && last.Version != a.Version {
 			line, column := a.Place("version")

@@ -192,6 +192,9 @@ type Facts struct {
 	// Receipted says that the last receipt of an unbroken chain names this
 	// status and this very digest (format.md §4).
 	Receipted bool
+	// Broken says that the chain of receipts counts for nothing, so that nobody can
+	// govern the asset before it is restored.
+	Broken bool
 	// Invalid says that the file could not be read as an asset, or shares its
 	// id with another. Only ID and Path are then known.
 	Invalid bool

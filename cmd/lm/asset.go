@@ -417,6 +417,7 @@ func (c *command) printGoverned(all *workspace.GovernedAll) {
 	} else if !all.DryRun {
 		hooksNote(c, all.Assets[0].Hooks)
 		c.say("  %s, commit %.12s", count(len(all.Assets), "receipt"), all.Commit)
+		detachedNote(c, all.Assets[0])
 		if reads := all.Assets[0].Reads; reads != "" {
 			c.say("  agents read %s: push this commit there", reads)
 		}
@@ -449,6 +450,7 @@ func (c *command) printWritten(w *workspace.Written) {
 	if w.Status == vault.StatusCandidate || w.Status == vault.StatusDraft {
 		c.say("  no agent gets it before somebody approves it: %s", w.Approve)
 	}
+	detachedNote(c, w)
 	if w.Reads != "" {
 		c.say("  agents read %s: push this commit there", w.Reads)
 	}

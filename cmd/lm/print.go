@@ -10,6 +10,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
+
+	"longmemory.dev/lm/internal/workspace"
 )
 
 // json prints a value for programs.
@@ -80,6 +82,13 @@ func (c *command) say(format string, args ...any) {
 func hooksNote(c *command, hooks []string) {
 	if len(hooks) > 0 {
 		c.note("lm ran no commit hooks; this repository has %s", strings.Join(hooks, ", "))
+	}
+}
+
+// detachedNote says how to keep a commit that no branch has.
+func detachedNote(c *command, w *workspace.Written) {
+	if w.Detached {
+		c.say("  HEAD is on no branch; this keeps the commit: git branch <name> %.12s", w.Commit)
 	}
 }
 

@@ -46,10 +46,10 @@ func TestScript(t *testing.T) {
 			return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o666)
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" { // whom no permission stops
+			if cond == "root" { // whom permission bits do not stop
 				return os.Geteuid() == 0, nil
 			}
-			return false, fmt.Errorf("unknown condition %q", cond)
+			return false, fmt.Errorf("there is no condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"json": checkJSON,

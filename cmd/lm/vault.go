@@ -72,7 +72,7 @@ func (c *command) printStatus(s *workspace.Status) {
 			c.say("waiting   %d more; lm validate lists all", len(s.Unreceipted)-i)
 			break
 		}
-		c.say("waiting   %s: no receipt for its content; review it and run: %s", id, s.Approve(id))
+		c.say("waiting   %s: %s", id, s.Waits(id))
 	}
 	if s.InvalidCount > 0 {
 		c.say("invalid   %s; run: lm validate", count(s.InvalidCount, "asset"))

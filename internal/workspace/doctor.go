@@ -213,6 +213,7 @@ func (d *doctor) assets(ctx context.Context, merging bool) error {
 	if len(invalid) > 0 {
 		d.find(vault.Error, "invalid", few(invalid), fmt.Sprintf("not valid, so nobody gets it: %s in all", number(len(invalid), "file")), "lm validate")
 	}
+	d.bytes(x, who)
 	if len(waiting) > 0 && !merging {
 		command := "lm asset govern --changed --status approved"
 		if x.config.Policy.RequireReason {
@@ -222,6 +223,25 @@ func (d *doctor) assets(ctx context.Context, merging bool) error {
 			command+" --dry-run", command)
 	}
 	return nil
+}
+
+// bytes looks for edited assets whose approved version this clone cannot serve.
+func (d *doctor) bytes(x *opened, who governance.Who) {
+	var lost []string
+	for i := range x.Facts() {
+		if f := &x.Facts()[i]; x.lost[f.ID] != "" && governance.Allowed(f, who, vault.PermissionRead) {
+			lost = append(lost, string(f.ID))
+		}
+	}
+	mend := "# approve it as it is now, or revert the edit"
+	if shallow, _ := d.Repo.Shallow(); shallow {
+		mend = "git fetch --unshallow"
+	} else if fetch := d.Repo.FetchAll(); fetch != "" {
+		mend = fetch
+	}
+	if len(lost) > 0 {
+		d.find(vault.Warning, "bytes", few(lost), "edited since its approval, and this clone does not have what was approved, so agents get nothing: "+number(len(lost), "asset")+" in all", mend)
+	}
 }
 
 // bindings looks for bindings of an approved asset that reach nobody.

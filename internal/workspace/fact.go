@@ -47,7 +47,7 @@ func (v *Vault) fact(commit gitstore.Hash) (fact, error) {
 	if err != nil {
 		return fact{}, err
 	}
-	parsed, err := vault.ParseConfig(config.Data)
+	parsed, err := vault.ReadConfig(config)
 	if err != nil {
 		return fact{}, err // never kept: another lm may read it
 	}

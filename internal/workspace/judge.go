@@ -116,7 +116,7 @@ func (j *judge) find(r Revision, base string) error {
 		return nil
 	}
 	config := j.base.files[at]
-	if j.config, err = vault.ParseConfig(config.Data); err != nil {
+	if j.config, err = vault.ReadConfig(config); err != nil {
 		return fmt.Errorf("the base's vault.yaml cannot be read, and nothing else may judge: %w", err)
 	}
 	if j.fork.files, err = v.filesAt(j.fork.commit, vault.Relevant); err != nil && !errors.Is(err, gitstore.ErrNotFound) {
@@ -150,8 +150,8 @@ func (j *judge) readSide(s *side, config vault.File) error {
 	name := j.config.Policy.AllowedSigners
 	files := slices.DeleteFunc(slices.Clone(s.files), func(f vault.File) bool { return f.Path == vault.ConfigFile || f.Path == name })
 	for _, f := range s.files {
-		if f.Path == vault.ConfigFile && f.Data != nil {
-			s.own, _ = vault.ParseConfig(f.Data)
+		if f.Path == vault.ConfigFile {
+			s.own, _ = vault.ReadConfig(f)
 		}
 	}
 	for _, f := range j.base.files {

@@ -31,7 +31,7 @@ func (v *Vault) memoryFact(commit gitstore.Hash) (memoryFact, error) {
 	if err != nil {
 		return f, err
 	}
-	if f.Config, err = vault.ParseConfig(config.Data); err != nil {
+	if f.Config, err = vault.ReadConfig(config); err != nil {
 		return f, err
 	}
 	f.Trees.Config = gitstore.Hash(config.Object)

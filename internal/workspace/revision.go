@@ -200,7 +200,7 @@ func (v *Vault) folderFiles(limit gitstore.Limit, keep gitstore.Keep) ([]vault.F
 
 // maxConfig is the size in bytes above which vault.yaml and receipts are not
 // read.
-const maxConfig int64 = 1 << 20
+const maxConfig int64 = vault.ConfigBytes
 
 // loadLimit is the size in bytes above which a file of a vault is not loaded:
 // what its vault.yaml allows for an asset.
@@ -281,7 +281,10 @@ func (v *Vault) read(at *loaded) (*vault.Snapshot, error) {
 		return nil, err
 	}
 	s, err := vault.Read(at.files, v.governed(limitOf(at.files))) // beside an invalid vault.yaml there may be a snapshot, for validate
-	if errors.Is(err, vault.ErrNoVault) {
+	switch {
+	case errors.Is(err, vault.ErrNoVault) && at.Ref == RefWorktree:
+		return nil, fmt.Errorf("%w in the work tree in %s; bring it back with git checkout, or name a revision with --rev", vault.ErrNoVault, cmp.Or(v.Prefix, "the repository's root"))
+	case errors.Is(err, vault.ErrNoVault):
 		return nil, fmt.Errorf("%w at %s in %s; commit it first, or read the files as they lie with --worktree", vault.ErrNoVault, at.Ref, cmp.Or(v.Prefix, "the repository's root"))
 	}
 	return s, err

@@ -29,8 +29,8 @@ type Status struct {
 	Shallow      bool        `json:"shallow"`
 
 	Dir string `json:"-"`
-	// Approve is the command that approves an asset here.
-	Approve func(vault.ID) string `json:"-"`
+	// Waits says why one of Unreceipted is, and what to do.
+	Waits func(vault.ID) string `json:"-"`
 }
 
 // Status tells where the vault stands at HEAD, and what loadouts read.
@@ -58,7 +58,13 @@ func (v *Vault) Status(ctx context.Context) (*Status, error) {
 		Index: index, Hooks: []string{},
 	}
 	config := x.config
-	out.Approve = func(id vault.ID) string { return config.GovernCommand(id, vault.StatusApproved) }
+	broken := map[vault.ID]bool{}
+	out.Waits = func(id vault.ID) string {
+		if broken[id] {
+			return "its chain of receipts is broken; run: lm doctor"
+		}
+		return "no receipt for its content; review it and run: " + config.GovernCommand(id, vault.StatusApproved)
+	}
 	who, err := v.who(x.config, Subject{})
 	if err != nil {
 		return nil, err
@@ -79,7 +85,7 @@ func (v *Vault) Status(ctx context.Context) (*Status, error) {
 			out.Invalid = append(out.Invalid, f.ID)
 			continue
 		case f.Status == vault.StatusApproved && !f.Receipted:
-			out.Unreceipted = append(out.Unreceipted, f.ID)
+			out.Unreceipted, broken[f.ID] = append(out.Unreceipted, f.ID), f.Broken
 		}
 		out.ByStatus[string(f.Status)]++
 		out.ByType[string(f.Type)]++

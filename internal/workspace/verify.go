@@ -90,7 +90,7 @@ func (v *Vault) Verify(r Revision) (*Verification, error) {
 			return nil, err
 		}
 	}
-	c.missing(c.lost, "name bytes that are not in this clone, so their digests say nothing (a squash leaves such behind)")
+	c.missing(c.lost, "name bytes that are not in this clone, so their digests say nothing ("+v.whyLost()+")")
 	c.missing(c.unknown, "were written when nobody here knows whom vault.yaml listed")
 	vault.SortProblems(c.out.Problems)
 	c.out.Problems = v.placed(slices.Compact(c.out.Problems))
@@ -103,6 +103,14 @@ const widest = 256 << 20
 
 func (c *verifier) unseen(format string, args ...any) {
 	c.out.Unseen = append(c.out.Unseen, fmt.Sprintf(format, args...))
+}
+
+// whyLost says how a clone may come to lack bytes that receipts name.
+func (v *Vault) whyLost() string {
+	if v.Repo != nil && v.Repo.FetchAll() != "" {
+		return "it is a partial clone, and lm does not fetch; run: " + v.Repo.FetchAll()
+	}
+	return "a squash leaves such behind"
 }
 
 // missing tells of receipts of which something could not be seen.

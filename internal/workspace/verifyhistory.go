@@ -196,5 +196,5 @@ func (c *verifier) configAt(commit gitstore.Hash) (*vault.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return vault.ParseConfig(file.Data)
+	return vault.ReadConfig(file)
 }

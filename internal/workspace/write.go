@@ -38,6 +38,8 @@ type Written struct {
 	// Reads is what loadouts read, if that is not the branch that was written.
 	Reads string `json:"reads"`
 
+	// Detached: HEAD is on no branch, so no branch has the commit.
+	Detached bool `json:"-"`
 	// Content is the key file as written, Approve the command that approves it.
 	Content []byte `json:"-"`
 	Approve string `json:"-"`
@@ -194,7 +196,7 @@ func (s *session) config() (*vault.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return vault.ParseConfig(file.Data)
+	return vault.ReadConfig(file)
 }
 
 // Govern changes an asset's keys, body or state, with a receipt, in one
@@ -362,8 +364,10 @@ func (s *session) writeAll(ctx context.Context, config *vault.Config, acts []act
 	if err != nil {
 		return nil, err
 	}
+	branch, _, refErr := s.v.Repo.Head()
 	at, err := s.v.trusted(Revision{})
 	for _, w := range out {
+		w.Detached = refErr == nil && branch == ""
 		if w.Commit = commit; err == nil && at.Commit != commit {
 			w.Reads = at.Ref
 		}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -72,6 +74,14 @@ func (c *Change) check() error {
 // each of these cases nothing has changed. Processes and goroutines may commit
 // at the same time.
 func (r *Repo) Commit(ctx context.Context, c Change) (Hash, error) {
+	h, err := r.makeCommit(ctx, c)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		err = fmt.Errorf("%s is not yours to write: %w; every write is a commit, so get the right to write there, or work in a clone of your own", r.where(), err)
+	}
+	return h, err
+}
+
+func (r *Repo) makeCommit(ctx context.Context, c Change) (Hash, error) {
 	if err := c.check(); err != nil {
 		return "", fmt.Errorf("commit in %s: %w", r.where(), err)
 	}

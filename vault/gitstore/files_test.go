@@ -117,6 +117,38 @@ func TestReadingGoesOnAfterARepack(t *testing.T) {
 	}
 }
 
+// TestReadingBesideARepack: files come and go among the packs, as while git repacks
+// or fetches, and every object is found all the time.
+func TestReadingBesideARepack(t *testing.T) {
+	dir := newRepo(t, map[string]string{"f": "1\n"})
+	runGit(t, dir, "gc", "-q", "--prune=now")
+	packs := filepath.Join(dir, ".git/objects/pack")
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			for _, name := range []string{"tmp_pack_x", "tmp_idx_x", fmt.Sprintf("pack-%040x.pack", i+1)} {
+				_ = os.WriteFile(filepath.Join(packs, name), nil, 0o666)
+				_ = os.Remove(filepath.Join(packs, name))
+			}
+		}
+	}()
+	for range 500 {
+		r := open(t, dir)
+		if _, err := r.File(head(t, r), "f", 10); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(done)
+	<-stopped
+}
+
 func TestPartialCloneNamesWhatIsMissing(t *testing.T) {
 	dir := newRepo(t, map[string]string{"a/f.md": "text\n"})
 	runGit(t, dir, "config", "uploadpack.allowFilter", "true")

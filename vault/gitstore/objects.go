@@ -97,20 +97,24 @@ func (s *objectStore) close() {
 func (s *objectStore) get(h Hash) (plumbing.EncodedObject, error) {
 	id := plumbing.NewHash(string(h))
 	var err error
-	for range 2 {
+	vanished := false // a pack that was listed and is there no more
+	for look := 0; look < 2 || vanished && look < 5; look++ {
 		if s.stores == nil {
 			s.open()
 		}
+		vanished = false
 		for _, store := range s.stores {
 			var o plumbing.EncodedObject
 			if o, err = store.EncodedObject(plumbing.AnyObject, id); err == nil {
 				return o, nil
 			}
-			if !errors.Is(err, plumbing.ErrObjectNotFound) && !errors.Is(err, fs.ErrNotExist) {
+			gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, dotgit.ErrPackfileNotFound)
+			vanished = vanished || gone
+			if !gone && !errors.Is(err, plumbing.ErrObjectNotFound) {
 				break
 			}
 		}
-		if errors.Is(err, plumbing.ErrObjectNotFound) && packsIn(s.dirs) == s.packs {
+		if !vanished && errors.Is(err, plumbing.ErrObjectNotFound) && packsIn(s.dirs) == s.packs {
 			break // nothing came since we looked
 		}
 		// A repack beside us may have moved it: look once more with new eyes.
@@ -212,8 +216,34 @@ func (f objectsFS) OpenFile(name string, flag int, perm os.FileMode) (billy.File
 
 func (f objectsFS) Stat(name string) (os.FileInfo, error)  { return os.Stat(f.path(name)) }
 func (f objectsFS) Lstat(name string) (os.FileInfo, error) { return os.Lstat(f.path(name)) }
+
+// ReadDir lists a folder without what vanishes meanwhile: go-git takes a file that
+// a repack removes in that instant for a folder without packs. A pack whose index is
+// gone already is on its way out too.
 func (f objectsFS) ReadDir(name string) ([]os.FileInfo, error) {
-	return osfs.Default.ReadDir(f.path(name))
+	entries, err := os.ReadDir(f.path(name))
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		there[e.Name()] = true
+	}
+	infos := make([]os.FileInfo, 0, len(entries))
+	for _, e := range entries {
+		if stem, pack := strings.CutSuffix(e.Name(), ".pack"); pack && !there[stem+".idx"] {
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		infos = append(infos, info)
+	}
+	return infos, nil
 }
 func (f objectsFS) Join(elem ...string) string { return filepath.Join(elem...) }
 

@@ -176,17 +176,30 @@ func (r *Repo) fetchHint(err error) string {
 	if !errors.Is(err, errMissing) {
 		return ""
 	}
-	for _, e := range r.local.section("extensions") {
-		if strings.EqualFold(e.name, "partialclone") {
-			return fmt.Sprintf("; it is a partial clone and lm does not fetch: git -C %s fetch --refetch --no-filter %s brings everything", r.where(), e.value)
-		}
-	}
-	for _, remote := range r.Remotes() {
-		if promised := r.local.bool("remote."+remote+".promisor", false); promised {
-			return fmt.Sprintf("; it is a partial clone and lm does not fetch: git -C %s fetch --refetch --no-filter %s brings everything", r.where(), remote)
-		}
+	if command := r.FetchAll(); command != "" {
+		return "; it is a partial clone and lm does not fetch: " + command + " brings everything"
 	}
 	return "; git fsck says what else is missing"
+}
+
+// FetchAll is the command that brings all that a partial clone left out, which lm
+// never fetches itself; "" if the clone is not partial.
+func (r *Repo) FetchAll() string {
+	promisor := ""
+	for _, remote := range r.Remotes() {
+		if promised := r.local.bool("remote."+remote+".promisor", false); promised && promisor == "" {
+			promisor = remote
+		}
+	}
+	for _, e := range r.local.section("extensions") {
+		if strings.EqualFold(e.name, "partialclone") {
+			promisor = e.value
+		}
+	}
+	if promisor == "" {
+		return ""
+	}
+	return fmt.Sprintf("git -C %s fetch --refetch --no-filter %s", r.where(), promisor)
 }
 
 func orRoot(dir string) string {
