@@ -30,6 +30,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
 	"longmemory.dev/lm/agentprotocol"
@@ -44,9 +45,9 @@ func refuse(code, format string, args ...any) error {
 }
 
 // folded is text as duplicates are told by: NFC, without blanks around it,
-// whatever its case.
+// whatever its case: ß is SS, and ς is Σ, which lower case alone would not tell.
 func folded(s string) string {
-	return strings.ToLower(norm.NFC.String(strings.TrimSpace(norm.NFC.String(s))))
+	return norm.NFC.String(cases.Fold().String(norm.NFC.String(strings.TrimSpace(s))))
 }
 
 // has says whether a list holds an id.

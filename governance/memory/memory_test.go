@@ -172,6 +172,7 @@ func TestReview(t *testing.T) {
 		record("mem_2", "Café  ", "Monday", nil), record("mem_1", "cafe\u0301", "friday", nil), record("mem_3", "noon", "", nil),
 		record("mem_4", "gone", "x", func(r *memory.Record) { r.State = "superseded" }), record("mem_5", "gone", "y", func(r *memory.Record) { r.ExpiresAt = &past }),
 		record("mem_6", "elsewhere", "x", func(r *memory.Record) { r.Scope = scope("repository:r") }), record("mem_7", "", "x", nil),
+		record("mem_8", "Straße", "Σ", nil),
 	}
 	unsourced := func(p *agentprotocol.Proposal) { p.Sources = nil }
 	for name, c := range map[string]struct {
@@ -186,6 +187,7 @@ func TestReview(t *testing.T) {
 		"same summary":           {proposal("noon", "", nil), "rejected", "duplicate", "mem_3"},
 		"another summary":        {proposal("noon", "", func(p *agentprotocol.Proposal) { p.Summary = "t" }), "approval_required", "valid", ""},
 		"superseded and expired": {proposal("gone", "x", nil), "approval_required", "valid", ""},
+		"folded":                 {proposal("STRASSE", "ς", nil), "rejected", "duplicate", "mem_8"},
 		"another scope":          {proposal("elsewhere", "x", nil), "approval_required", "valid", ""},
 		"another kind":           {proposal("café", "monday", func(p *agentprotocol.Proposal) { p.Kind = "event" }), "approval_required", "valid", ""},
 		"no subject":             {proposal(" ", "x", nil), "approval_required", "valid", ""},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -81,9 +82,13 @@ func fits(data []byte) error {
 	return nil
 }
 
-// New writes a document. It fails if its contents are not valid by the contract.
+// New writes a document. It fails if its contents are not valid by the contract,
+// to which no record of an unknown kind is: those are read, and never made.
 func New[T DTO](dto T) (*Document[T], error) {
 	a := aboutOf(dto)
+	if r, ok := any(dto).(agentprotocol.MemoryRecord); ok {
+		a.check = cmp.Or(r.Validate(), a.check)
+	}
 	if err := errors.Join(a.check, a.kind.Check(a.id)); err != nil {
 		return nil, err
 	}
@@ -112,7 +117,7 @@ func Read[T DTO](file vault.File) (*Document[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(keys)
+	text, err := json.Marshal(known(reflect.TypeFor[T](), keys))
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +136,38 @@ func Read[T DTO](file vault.File) (*Document[T], error) {
 	}
 	d.Digest = vault.CanonicalDigest(keys)
 	return d, nil
+}
+
+// known are the keys that the contract knows, in maps within maps too. Package
+// json would take others for them that differ in case alone.
+func known(t reflect.Type, value any) any {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		if t.Kind() != reflect.Struct {
+			return v
+		}
+		out := map[string]any{}
+		for _, field := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if child, ok := v[name]; ok && name != "" {
+				out[name] = known(field.Type, child)
+			}
+		}
+		return out
+	case []any:
+		if t.Kind() != reflect.Slice {
+			return v
+		}
+		out := make([]any, len(v))
+		for i, child := range v {
+			out[i] = known(t.Elem(), child)
+		}
+		return out
+	}
+	return value
 }
 
 const mend = "documents of memory are written by lm: restore the file from Git (git log -- <file>)"
