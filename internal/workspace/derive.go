@@ -1,11 +1,13 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"longmemory.dev/lm/index"
 	"longmemory.dev/lm/internal/render"
@@ -81,13 +83,24 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 	if err != nil {
 		return none, false
 	}
-	var count *render.Counter
-	if slices.ContainsFunc(s.Assets, func(a *vault.Asset) bool { return a.Standing() != nil }) { // only these have text
-		if count, err = counter(); err != nil {
-			return none, false
+	var failed error
+	// Most changes are of keys that nobody reads in a form: what is rendered as it
+	// was costs what it cost, and the counter is not waited for.
+	count := func(a *vault.Asset, mode vault.Mode, text string) int {
+		if tokens, ok := counted(base, a.ID, mode, text); ok {
+			return tokens
 		}
+		c, err := counter()
+		if err != nil {
+			failed = err
+			return 0
+		}
+		return c.Count(text)
 	}
 	c := index.Contents{Vault: data, Problems: s.Problems, Documents: documents(s, count)}
+	if failed != nil {
+		return none, false
+	}
 	c.Documents = slices.Grow(c.Documents, len(base.Facts()))
 	for i, f := range base.Facts() {
 		if !part.has(f.Path) {
@@ -103,21 +116,21 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 	return c, true
 }
 
+// counted gives the tokens of a form that an index has of the same text.
+func counted(x *index.Index, id vault.ID, mode vault.Mode, text string) (int, bool) {
+	i, found := slices.BinarySearchFunc(x.Facts(), id, func(f vault.Facts, id vault.ID) int { return cmp.Compare(f.ID, id) })
+	if !found {
+		return 0, false
+	}
+	form, err := x.Form(i, mode)
+	return form.Tokens, err == nil && form.Text == text && text != ""
+}
+
 // later loads a counter beside other work, as that takes its time.
 func later(encoding string) func() (*render.Counter, error) {
-	type loaded struct {
-		counter *render.Counter
-		err     error
-	}
-	done := make(chan loaded, 1)
-	go func() {
-		c, err := render.NewCounter(encoding)
-		done <- loaded{c, err}
-	}()
-	return func() (*render.Counter, error) {
-		l := <-done
-		return l.counter, l.err
-	}
+	load := sync.OnceValues(func() (*render.Counter, error) { return render.NewCounter(encoding) })
+	go func() { _, _ = load() }()
+	return load
 }
 
 // part is the places of a vault that have to be read anew: files and folders

@@ -195,12 +195,15 @@ func (v *Vault) contents(at *loaded) (index.Contents, error) {
 	if err != nil {
 		return index.Contents{}, err
 	}
-	return index.Contents{Vault: h, Problems: s.Problems, Documents: documents(s, counter)}, nil
+	return index.Contents{Vault: h, Problems: s.Problems, Documents: documents(s, func(_ *vault.Asset, _ vault.Mode, text string) int { return counter.Count(text) })}, nil
 }
 
-func documents(s *vault.Snapshot, counter *render.Counter) (out []index.Document) {
+// tally counts the tokens of an asset's form.
+type tally func(a *vault.Asset, mode vault.Mode, text string) int
+
+func documents(s *vault.Snapshot, count tally) (out []index.Document) {
 	for _, a := range s.Assets {
-		out = append(out, document(a, counter))
+		out = append(out, document(a, count))
 	}
 	for _, bad := range s.Invalid {
 		out = append(out, index.Document{Facts: bad})
@@ -210,7 +213,7 @@ func documents(s *vault.Snapshot, counter *render.Counter) (out []index.Document
 
 // document is an asset as the index takes it in. Only what was approved is
 // searched and handed out, so only that has text and forms.
-func document(a *vault.Asset, counter *render.Counter) index.Document {
+func document(a *vault.Asset, count tally) index.Document {
 	d := index.Document{Facts: a.Facts}
 	if a.Standing() == nil {
 		return d
@@ -226,7 +229,7 @@ func document(a *vault.Asset, counter *render.Counter) index.Document {
 	}
 	for _, mode := range modes(a) {
 		if text, ok := render.Item(a, mode); ok {
-			d.Forms[slices.Index(vault.Modes, mode)] = index.Form{Text: text, Tokens: counter.Count(text)}
+			d.Forms[slices.Index(vault.Modes, mode)] = index.Form{Text: text, Tokens: count(a, mode, text)}
 		}
 	}
 	return d
