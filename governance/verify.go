@@ -3,6 +3,7 @@ package governance
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"longmemory.dev/lm/vault"
 )
@@ -16,7 +17,7 @@ type Fault struct {
 
 // Acts says which receipts of an asset's chain tell of acts that lm never
 // allows: a transition that is none, a version that does not follow, a second
-// registration. The chain itself must hold (vault.Chain.Check).
+// registration, a time long before the act before it. The chain itself must hold (vault.Chain.Check).
 func Acts(chain vault.Chain) []Fault {
 	var out []Fault
 	last := &vault.Receipt{}
@@ -36,6 +37,9 @@ func Acts(chain vault.Chain) []Fault {
 		if !first && r.Kind == vault.ReceiptRegistered {
 			fault("kind", "an asset is registered once, in its first receipt")
 		}
+		if !first && r.At.Before(last.At.Add(-clocksApart)) {
+			fault("at", "it says %s, and the receipt before it %s", vault.FormatTime(r.At), vault.FormatTime(last.At))
+		}
 		want := last.Version
 		if fresh {
 			want++
@@ -50,6 +54,9 @@ func Acts(chain vault.Chain) []Fault {
 	}
 	return out
 }
+
+// clocksApart is how far the clocks of two machines may go apart.
+const clocksApart = 24 * time.Hour
 
 func contentWord(fresh bool) string {
 	if fresh {

@@ -214,6 +214,9 @@ var forgeries = map[string]struct {
 	"the author leaves their name out": {page3, "by the history, user:alice wrote this version", func(f *forger) {
 		f.forge(func(r *vault.Receipt) { r.Actor, r.Authors = "user:alice", []string{"user:bob"} })
 	}},
+	"dated back": {page3, "and the receipt before it", func(f *forger) {
+		f.forge(func(r *vault.Receipt) { r.At = r.At.AddDate(-1, 0, 0) })
+	}},
 	"no reason is given":              {page3, "asks for a reason", func(f *forger) { f.forge(func(r *vault.Receipt) { r.Reason = "" }) }},
 	"registered twice":                {page3, "registered once", func(f *forger) { f.forge(func(r *vault.Receipt) { r.Kind = vault.ReceiptRegistered }) }},
 	"the digest of something else":    {page3, "no asset with its digest", func(f *forger) { f.forge(func(r *vault.Receipt) { r.Object = f.receipt(other2).Object }) }},
