@@ -77,18 +77,24 @@ func (b *book) settle(kind string) error {
 		r, err := b.find(id)
 		return err != nil || r.State != agentprotocol.LifecycleConflicted
 	}
-	for _, known := range b.records {
-		r, _ := b.find(known.ID)
-		if r.State != agentprotocol.LifecycleConflicted || !slices.ContainsFunc(r.ConflictsWith, gone) {
-			continue
+	// Where branches that disagree were joined, one that is confirmed here may be
+	// named by one that comes before it.
+	for settled := false; !settled; {
+		settled = true
+		for _, known := range b.records {
+			r, _ := b.find(known.ID)
+			if r.State != agentprotocol.LifecycleConflicted || !slices.ContainsFunc(r.ConflictsWith, gone) {
+				continue
+			}
+			step := Step{From: r.State, Kind: kind}
+			if r.ConflictsWith = slices.DeleteFunc(slices.Clone(r.ConflictsWith), gone); len(r.ConflictsWith) == 0 {
+				r.State, r.ConflictsWith, step.Kind = agentprotocol.LifecycleConfirmed, nil, resolved
+				settled = false
+			}
+			r.UpdatedAt = b.now
+			step.Record = r
+			b.steps = append(b.steps, step)
 		}
-		step := Step{From: r.State, Kind: kind}
-		if r.ConflictsWith = slices.DeleteFunc(slices.Clone(r.ConflictsWith), gone); len(r.ConflictsWith) == 0 {
-			r.State, r.ConflictsWith, step.Kind = agentprotocol.LifecycleConfirmed, nil, resolved
-		}
-		r.UpdatedAt = b.now
-		step.Record = r
-		b.steps = append(b.steps, step)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package memory
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"longmemory.dev/lm/agentprotocol"
 	"longmemory.dev/lm/vault"
@@ -54,8 +53,6 @@ func Standing(r *Record, digest vault.Digest, chain vault.Chain, project string,
 		return fmt.Errorf("it was changed after receipt %04d", last.Seq)
 	case string(last.To) != string(r.State):
 		return fmt.Errorf("it says %s, and receipt %04d says %s", r.State, last.Seq, last.To)
-	case last.Memory != r.ID:
-		return fmt.Errorf("receipt %04d is of memory %q", last.Seq, last.Memory)
 	}
 	return nil
 }
@@ -67,7 +64,7 @@ func possible(act, before *vault.Receipt, r *Record, agents Agents) error {
 	first := before == nil
 	agent := act.Actor.Kind() != vault.KindUser
 	switch {
-	case first != (act.Kind == approved) || !strings.HasPrefix(act.Kind, "memory_") && act.Kind != approved:
+	case first != (act.Kind == approved):
 		return fmt.Errorf("%s is no act here", act.Kind)
 	case first && (from != agentprotocol.LifecycleProposed || to != agentprotocol.LifecycleConfirmed):
 		return fmt.Errorf("an approval leads from proposed to confirmed, not from %s to %s", from, to)
@@ -75,12 +72,35 @@ func possible(act, before *vault.Receipt, r *Record, agents Agents) error {
 		return fmt.Errorf("it leads on from %s, and the memory was %s", from, before.To)
 	case from != to && !agentprotocol.ValidTransition(from, to):
 		return fmt.Errorf("%s cannot become %s", from, to)
+	case !first && !leadsTo(act.Kind, from, to):
+		return fmt.Errorf("%s does not lead from %s to %s", act.Kind, from, to)
+	case act.Memory != r.ID:
+		return fmt.Errorf("it is of memory %q", act.Memory)
 	case agent && (agents == nil || !agents(act.Actor, r)):
 		return fmt.Errorf("%s cannot confirm; only a person can", act.Actor)
 	case agent && !first && before.Actor.Kind() == vault.KindUser:
 		return fmt.Errorf("%s cannot undo what %s did", act.Actor, before.Actor)
 	}
 	return nil
+}
+
+// leadsTo says whether an act on a record that was approved leads to a state. One
+// that settles somebody else's conflict, or names what a record stands for, leaves
+// the state as it is.
+func leadsTo(kind string, from, to agentprotocol.LifecycleState) bool {
+	switch kind {
+	case superseded:
+		return to == agentprotocol.LifecycleSuperseded || from == to
+	case expired:
+		return to == agentprotocol.LifecycleExpired
+	case conflicted:
+		return to == agentprotocol.LifecycleConflicted
+	case resolved:
+		return to == agentprotocol.LifecycleConfirmed || to == agentprotocol.LifecycleConflicted && from == to
+	case restored:
+		return to == agentprotocol.LifecycleConfirmed
+	}
+	return false
 }
 
 // Entitled says why the person of a receipt on a record may not have done what it

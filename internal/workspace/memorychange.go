@@ -293,6 +293,11 @@ func (v *Vault) changeMemory(ctx context.Context, ids []string, verb, reason str
 	if err := known.on(steps, branch); err != nil {
 		return nil, err
 	}
+	for _, s := range steps {
+		if !m.tree.Covers(m.principal, s.Record.Scope) {
+			return nil, agentprotocol.NewStableError(agentprotocol.ErrCodeInsufficientScope, fmt.Sprintf("%s is a memory of %s, above what %s is bound to", s.Record.ID, memoryfile.ScopeName(s.Record.Scope), m.principal.PrincipalID))
+		}
+	}
 	if m.principal.Agent() {
 		if err := m.undoes(steps, known); err != nil {
 			return nil, err
