@@ -116,9 +116,14 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 	return c, true
 }
 
+// placeOf finds an asset in an index, whose facts stand by id.
+func placeOf(x *index.Index, id vault.ID) (int, bool) {
+	return slices.BinarySearchFunc(x.Facts(), id, func(f vault.Facts, id vault.ID) int { return cmp.Compare(f.ID, id) })
+}
+
 // counted gives the tokens of a form that an index has of the same text.
 func counted(x *index.Index, id vault.ID, mode vault.Mode, text string) (int, bool) {
-	i, found := slices.BinarySearchFunc(x.Facts(), id, func(f vault.Facts, id vault.ID) int { return cmp.Compare(f.ID, id) })
+	i, found := placeOf(x, id)
 	if !found {
 		return 0, false
 	}

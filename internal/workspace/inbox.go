@@ -120,11 +120,21 @@ func titleOf(subject, summary string) string {
 // memories looks for conflicts, what has expired or is old, and what feedback
 // says.
 func (b *inbox) memories(ctx context.Context) error {
-	x, err := b.v.memories(ctx, b.at)
+	var updated map[string]time.Time
+	before := len(b.out.Items)
+	err := b.v.withMemories(ctx, b.at, func(x *memories) (err error) {
+		b.out.Items = b.out.Items[:before]
+		updated, err = b.records(x)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer x.Close()
+	return b.feedback(updated)
+}
+
+// records looks at each memory, and gives the time of its last change by id.
+func (b *inbox) records(x *memories) (map[string]time.Time, error) {
 	told := map[string]bool{}
 	updated := map[string]time.Time{}
 	for _, c := range x.candidates(nil) {
@@ -137,7 +147,7 @@ func (b *inbox) memories(ctx context.Context) error {
 		if title == "" {
 			full, err := x.record(c.Place)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			title = titleOf(full.Summary, "")
 		}
@@ -145,7 +155,7 @@ func (b *inbox) memories(ctx context.Context) error {
 		case r.State == agentprotocol.LifecycleConflicted && !told[r.ID]:
 			full, err := x.record(c.Place)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			for _, id := range append(full.ConflictsWith, r.ID) {
 				told[id] = true
@@ -157,7 +167,7 @@ func (b *inbox) memories(ctx context.Context) error {
 			b.add("stale", r.ID, title, fmt.Sprintf("nobody touched it for %d days", int(b.now.Sub(r.UpdatedAt)/(24*time.Hour))), b.reasoned("lm memory expire "+r.ID))
 		}
 	}
-	return b.feedback(updated)
+	return updated, nil
 }
 
 // feedback since a memory was changed last; that it was useful asks for nothing.

@@ -110,10 +110,10 @@ func (v *Vault) open(ctx context.Context, at loaded) (*opened, error) {
 	return with(x, at.Snapshot)
 }
 
-// discard drops all indexes: those that derive from one another share files, so
-// what is damaged in one may be in all.
-func (v *Vault) discard() {
-	for _, root := range v.roots() {
+// discardAll drops all indexes under some roots: those that derive from one another
+// share files, so what is damaged in one may be in all.
+func discardAll(roots []string) {
+	for _, root := range roots {
 		for _, k := range index.Newest(root) {
 			_ = index.Discard(root, k)
 		}
@@ -294,7 +294,7 @@ func (v *Vault) BuildIndex(ctx context.Context, r Revision) (IndexStatus, error)
 		return IndexStatus{}, err
 	}
 	if before, err := v.Index(r); err == nil && before.Status == string(index.Damaged) {
-		v.discard()
+		discardAll(v.roots())
 	}
 	x, err := v.open(ctx, at)
 	if err != nil {

@@ -197,7 +197,7 @@ func (v *Vault) answer(ctx context.Context, ask Ask, make func(*opened, governan
 		if !first || !errors.Is(err, index.ErrDamaged) {
 			return err
 		}
-		v.discard() // what stays is found damaged again, and said
+		discardAll(v.roots()) // what stays is found damaged again, and said
 	}
 }
 

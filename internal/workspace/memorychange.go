@@ -92,7 +92,7 @@ func (v *Vault) approve(ctx context.Context, id string, a memory.Approval, reaso
 	if err := known.on(steps, false); err != nil {
 		return nil, err
 	}
-	if err := w.steps(steps, known.docs, id, reason); err != nil {
+	if err := w.steps(steps, known.docs, reason); err != nil {
 		return nil, err
 	}
 	commit, err := w.commit(ctx)
@@ -310,7 +310,7 @@ func (v *Vault) changeMemory(ctx context.Context, ids []string, verb, reason str
 	for _, d := range known.docs {
 		w.reads = append(w.reads, d.File.Path)
 	}
-	if err := w.steps(steps, known.docs, "", reason); err != nil {
+	if err := w.steps(steps, known.docs, reason); err != nil {
 		return nil, err
 	}
 	commit, err := w.commit(ctx)

@@ -51,7 +51,7 @@ func (v *Vault) Context(ctx context.Context, ask ContextAsk) (*agentprotocol.Con
 	}
 	var pack agentprotocol.ContextPack
 	text := strings.TrimSpace(strings.Join(append([]string{r.Task, r.Intent}, r.Entities...), "\n"))
-	err = m.recall(ctx, r.Scope, text, func(eligible []*memory.Candidate, load memory.Loading) (err error) {
+	err = m.recall(ctx, r.Scope, text, func(_ *memories, eligible []*memory.Candidate, load memory.Loading) (err error) {
 		pack, err = memory.Compile(r, eligible, load, m.now, most)
 		return err
 	})

@@ -138,6 +138,23 @@ func (v *Vault) memories(ctx context.Context, at loaded) (*memories, error) {
 	return &memories{x, config}, err
 }
 
+// withMemories hands on the index of the memories at a snapshot. Where it turns out
+// damaged on the way, it is built anew and read once more.
+func (v *Vault) withMemories(ctx context.Context, at loaded, read func(*memories) error) error {
+	for first := true; ; first = false {
+		x, err := v.memories(ctx, at)
+		if err != nil {
+			return err
+		}
+		err = read(x)
+		x.Close()
+		if !first || !errors.Is(err, index.ErrDamaged) {
+			return err
+		}
+		discardAll(v.memoryRoots())
+	}
+}
+
 // memoryContents reads all records that count.
 func (v *Vault) memoryContents(at Snapshot, t memoryTrees, config *vault.Config) (index.Contents, error) {
 	counter, err := render.NewCounter(config.Defaults.Tokenizer)

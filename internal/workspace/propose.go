@@ -96,7 +96,7 @@ func (w *remembered) proposed(ctx context.Context, out *Proposed) error {
 		if err != nil {
 			return err
 		}
-		if err := w.steps(steps, nil, out.Proposal.ProposalID, ""); err != nil {
+		if err := w.steps(steps, nil, ""); err != nil {
 			return err
 		}
 		out.Record = &steps[0].Record
@@ -141,22 +141,21 @@ func (w *remembered) review(ctx context.Context, p agentprotocol.Proposal, out *
 // related are the whole records that a proposal may repeat or contradict: of its
 // scope and kind, with its subject.
 func (m *remembering) related(ctx context.Context, p agentprotocol.Proposal) ([]memory.Record, error) {
-	x, err := m.v.memories(ctx, m.at)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
 	var out []memory.Record
-	for _, c := range x.candidates(nil) {
-		if c.Record.Scope == p.Scope && c.Record.Kind == p.Kind && memory.SameSubject(c.Record.Subject, p.Subject) {
-			r, err := x.record(c.Place)
-			if err != nil {
-				return nil, err
+	err := m.v.withMemories(ctx, m.at, func(x *memories) error {
+		out = nil
+		for _, c := range x.candidates(nil) {
+			if c.Record.Scope == p.Scope && c.Record.Kind == p.Kind && memory.SameSubject(c.Record.Subject, p.Subject) {
+				r, err := x.record(c.Place)
+				if err != nil {
+					return err
+				}
+				out = append(out, r)
 			}
-			out = append(out, r)
 		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 // used says whether a record that counts was made of a proposal, at HEAD or where
@@ -233,8 +232,8 @@ func (w *remembered) aboutProposal(d proposalDoc, kind, from string, status agen
 
 // steps writes records as steps leave them, each step with its receipt. known
 // are the records that were there.
-func (w *remembered) steps(steps []memory.Step, known map[string]*memoryfile.Document[memory.Record], proposal, reason string) error {
-	docs, last := map[string]*memoryfile.Document[memory.Record]{}, map[string]*vault.Receipt{}
+func (w *remembered) steps(steps []memory.Step, known map[string]recordDoc, reason string) error {
+	docs, last := map[string]recordDoc{}, map[string]*vault.Receipt{}
 	for _, s := range steps {
 		id := s.Record.ID
 		doc, err := w.stepped(s.Record, docs[id], known[id])
@@ -249,10 +248,9 @@ func (w *remembered) steps(steps []memory.Step, known map[string]*memoryfile.Doc
 			last[id] = chain.Last()
 		}
 		docs[id] = doc
-		of := memoryfile.ProposalOf(id)
 		if last[id], err = w.add(memoryAct{
 			kind: s.Kind, subject: memoryfile.Records.SubjectOf(id), from: string(s.From), to: string(s.Record.State), digest: doc.Digest, file: doc.File,
-			scope: s.Record.Scope, memory: id, proposal: of, sources: s.Record.Sources, reason: reason, authors: []string{s.Record.CreatorID},
+			scope: s.Record.Scope, memory: id, proposal: memoryfile.ProposalOf(id), sources: s.Record.Sources, reason: reason, authors: []string{s.Record.CreatorID},
 		}, last[id]); err != nil {
 			return err
 		}
@@ -262,7 +260,7 @@ func (w *remembered) steps(steps []memory.Step, known map[string]*memoryfile.Doc
 
 // stepped is a record's document after a step: a new one, or the one that was
 // there with the keys changed that a step may change.
-func (w *remembered) stepped(r memory.Record, now, before *memoryfile.Document[memory.Record]) (*memoryfile.Document[memory.Record], error) {
+func (w *remembered) stepped(r memory.Record, now, before recordDoc) (recordDoc, error) {
 	if now == nil {
 		now = before
 	}

@@ -10,7 +10,6 @@ import (
 	"longmemory.dev/lm/agentprotocol"
 	"longmemory.dev/lm/governance"
 	"longmemory.dev/lm/governance/memory"
-	"longmemory.dev/lm/index"
 	"longmemory.dev/lm/vault"
 	"longmemory.dev/lm/vault/gitstore"
 	"longmemory.dev/lm/vault/memoryfile"
@@ -46,10 +45,10 @@ func (v *Vault) Recall(ctx context.Context, ask RecallAsk) (*Recalled, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Recalled{Snapshot: m.at.Snapshot, Scope: scope, Records: []agentprotocol.MemoryRecord{}, Limit: ask.Limit}
-	err = m.recall(ctx, scope, ask.Text, func(eligible []*memory.Candidate, load memory.Loading) error {
+	out := &Recalled{Snapshot: m.at.Snapshot, Scope: scope, Limit: ask.Limit}
+	err = m.recall(ctx, scope, ask.Text, func(_ *memories, eligible []*memory.Candidate, load memory.Loading) error {
 		found := memory.Recall(eligible, strings.TrimSpace(ask.Text) != "", ask.Limit)
-		out.Total = found.Total
+		out.Total, out.Records = found.Total, []agentprotocol.MemoryRecord{}
 		for _, c := range found.Candidates {
 			r, err := load(c)
 			if err != nil {
@@ -62,47 +61,30 @@ func (v *Vault) Recall(ctx context.Context, ask RecallAsk) (*Recalled, error) {
 	return out, err
 }
 
-// recall hands on the memories that a principal may have in a scope. A damaged
-// index is built anew once.
-func (m *remembering) recall(ctx context.Context, scope agentprotocol.Scope, text string, make func([]*memory.Candidate, memory.Loading) error) error {
+// recall hands on the memories that a principal may have in a scope, and the index
+// that they are from. It may do so twice, as withMemories does.
+func (m *remembering) recall(ctx context.Context, scope agentprotocol.Scope, text string, make func(*memories, []*memory.Candidate, memory.Loading) error) error {
 	if err := m.principal.Needs(m.tree, agentprotocol.CapabilityRead, scope); err != nil {
 		return err
 	}
-	for first := true; ; first = false {
-		err := m.recallOnce(ctx, scope, text, make)
-		if !first || !errors.Is(err, index.ErrDamaged) {
+	return m.v.withMemories(ctx, m.at, func(x *memories) error {
+		ranking, err := x.Search(text)
+		if err != nil {
 			return err
 		}
-		for _, root := range m.v.memoryRoots() {
-			for _, k := range index.Newest(root) {
-				_ = index.Discard(root, k)
-			}
-		}
-	}
-}
-
-func (m *remembering) recallOnce(ctx context.Context, scope agentprotocol.Scope, text string, make func([]*memory.Candidate, memory.Loading) error) error {
-	x, err := m.v.memories(ctx, m.at)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
-	ranking, err := x.Search(text)
-	if err != nil {
-		return err
-	}
-	visible := m.visible(ctx)
-	eligible, err := memory.Eligible(x.candidates(ranking), m.tree.Line(scope, m.principal.Home), m.now, visible, m.seesRecord)
-	if err != nil {
-		return err
-	}
-	return make(eligible, func(c *memory.Candidate) (memory.Record, error) {
-		r, err := x.record(c.Place)
+		visible := m.visible(ctx)
+		eligible, err := memory.Eligible(x.candidates(ranking), m.tree.Line(scope, m.principal.Home), m.now, visible, m.seesRecord)
 		if err != nil {
-			return r, err
+			return err
 		}
-		r.Sources, err = memory.Sources(r, visible)
-		return r, err
+		return make(x, eligible, func(c *memory.Candidate) (memory.Record, error) {
+			r, err := x.record(c.Place)
+			if err != nil {
+				return r, err
+			}
+			r.Sources, err = memory.Sources(r, visible)
+			return r, err
+		})
 	})
 }
 
@@ -129,12 +111,12 @@ func (m *remembering) visible(ctx context.Context) memory.Visible {
 		if failed != nil {
 			return false, false
 		}
-		for i := range x.Facts() {
-			if f := &x.Facts()[i]; f.ID == vault.ID(id) {
-				return governance.Allowed(f, m.who, vault.PermissionRead), !f.Invalid
-			}
+		i, found := placeOf(x.Index, vault.ID(id))
+		if !found {
+			return false, true // gone: nobody can look there any more
 		}
-		return false, true // gone: nobody can look there any more
+		f := &x.Facts()[i]
+		return governance.Allowed(f, m.who, vault.PermissionRead), !f.Invalid
 	}
 }
 

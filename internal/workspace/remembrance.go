@@ -34,30 +34,18 @@ func (v *Vault) remembrances(ctx context.Context, at Snapshot, r governance.Requ
 			scope = agent.Home
 		}
 	}
-	if err := m.principal.Needs(m.tree, agentprotocol.CapabilityRead, scope); err != nil {
-		return nil, err
-	}
-	x, err := v.memories(ctx, m.at)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
-	ranking, err := x.Search(r.Query)
-	if err != nil {
-		return nil, err
-	}
-	eligible, err := memory.Eligible(x.candidates(ranking), m.tree.Line(scope, m.principal.Home), m.now, m.visible(ctx), m.seesRecord)
-	if err != nil {
-		return nil, err
-	}
 	var out []remembrance
-	for _, c := range memory.Best(eligible, m.now, memory.DefaultItems) {
-		form, err := x.Form(c.Place, vault.ModeSummary)
-		if err != nil {
-			return nil, err
+	err = m.recall(ctx, scope, r.Query, func(x *memories, eligible []*memory.Candidate, _ memory.Loading) error {
+		out = nil
+		for _, c := range memory.Best(eligible, m.now, memory.DefaultItems) {
+			form, err := x.Form(c.Place, vault.ModeSummary)
+			if err != nil {
+				return err
+			}
+			f := &x.Facts()[c.Place]
+			out = append(out, remembrance{LoadoutMemory{string(f.ID), string(f.Type), string(f.Owner), form.Tokens}, form.Text})
 		}
-		f := &x.Facts()[c.Place]
-		out = append(out, remembrance{LoadoutMemory{string(f.ID), string(f.Type), string(f.Owner), form.Tokens}, form.Text})
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }

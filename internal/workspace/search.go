@@ -92,8 +92,8 @@ func (v *Vault) Explain(ctx context.Context, id vault.ID, ask Ask) (*Explanation
 
 func (x *opened) explain(id vault.ID, request governance.Request, ranking *index.Ranking) (*Explanation, error) {
 	facts := x.Facts()
-	i := slices.IndexFunc(facts, func(f vault.Facts) bool { return f.ID == id })
-	if i < 0 || !governance.Allowed(&facts[i], request.Who, vault.PermissionRead) {
+	i, found := placeOf(x.Index, id)
+	if !found || !governance.Allowed(&facts[i], request.Who, vault.PermissionRead) {
 		return nil, fmt.Errorf("%w: there is no asset %s at %s that this subject may read", ErrNotFound, id, x.Ref)
 	}
 	f := &facts[i]
