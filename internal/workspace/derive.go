@@ -46,26 +46,22 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 		return none, false
 	}
 	counter := later(h.Config.Defaults.Tokenizer)
-	signers := only(h.Config.Policy.AllowedSigners)
-	changed, err := v.Repo.Changes(h.Tree, at.Tree, func(p string, folder bool) bool { return vault.Relevant(p, folder) || signers(p, folder) })
+	changed, err := v.Repo.Changes(h.Tree, at.Tree, signersToo(vault.Relevant, h.Config))
 	if err != nil || slices.Contains(changed, vault.ConfigFile) || slices.Contains(changed, h.Config.Policy.AllowedSigners) {
 		return none, false
 	}
-	config, err := v.Repo.File(at.Commit, v.inRepo(vault.ConfigFile), maxConfig)
-	if err != nil {
-		return none, false
-	}
+	limit := limitOf(h.Config)
 	part := parted(base.Facts(), changed)
 	var s *vault.Snapshot
 	for {
 		if len(part.at) > 100+len(base.Facts())/50 {
 			return none, false // reading all at once is faster
 		}
-		files, err := v.Repo.Some(at.Commit, v.Prefix, append(part.paths(), h.Config.Policy.AllowedSigners), loadLimit(config.Data))
+		files, err := v.Repo.Some(at.Commit, v.Prefix, append(part.paths(), h.Config.Policy.AllowedSigners), limit)
 		if err != nil {
 			return none, false
 		}
-		if s, err = vault.Read(files, v.governed(loadLimit(config.Data))); err != nil {
+		if s, err = vault.Read(files, v.governed(limit)); err != nil {
 			return none, false
 		}
 		if !part.add(base.Facts(), s.Facts()) {

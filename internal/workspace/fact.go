@@ -63,26 +63,30 @@ func (v *Vault) factFile(commit gitstore.Hash) string {
 	return filepath.Join(v.factDir(), string(commit)+"-"+hex.EncodeToString(sum[:16]))
 }
 
-// A fact's file is one line of content and one with its checksum.
 func readFact(file string) (fact, bool) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return fact{}, false
-	}
-	line, sum, _ := strings.Cut(string(data), "\n")
+	line, ok := readKept(file, "")
 	tree, trusted, _ := strings.Cut(line, " ")
-	if strings.TrimSuffix(sum, "\n") != checksum(line) {
-		return fact{}, false
-	}
-	return fact{tree: gitstore.Hash(tree), trusted: trusted}, true
+	return fact{tree: gitstore.Hash(tree), trusted: trusted}, ok
 }
 
-func writeFact(file string, f fact) {
-	if os.MkdirAll(filepath.Dir(file), 0o700) != nil {
-		return
+func writeFact(file string, f fact) { writeKept(file, "", string(f.tree)+" "+f.trusted) }
+
+// readKept reads a line that writeKept kept by the same rules.
+func readKept(file, rules string) (line string, ok bool) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", false
 	}
-	line := string(f.tree) + " " + f.trusted
-	_ = WriteFile(file, []byte(line+"\n"+checksum(line)+"\n"), 0o600)
+	line, sum, _ := strings.Cut(string(data), "\n")
+	return line, strings.TrimSuffix(sum, "\n") == checksum(rules+line)
+}
+
+// writeKept keeps a line with a checksum over it and the rules that it was found
+// out by. What cannot be kept is found out again.
+func writeKept(file, rules, line string) {
+	if os.MkdirAll(filepath.Dir(file), 0o700) == nil {
+		_ = WriteFile(file, []byte(line+"\n"+checksum(rules+line)+"\n"), 0o600)
+	}
 }
 
 func checksum(line string) string {

@@ -3,9 +3,6 @@ package workspace
 import (
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"longmemory.dev/lm/vault"
 	"longmemory.dev/lm/vault/gitstore"
@@ -57,22 +54,15 @@ func (v *Vault) memoryFact(commit gitstore.Hash) (memoryFact, error) {
 const rulesOfFacts = vault.RulesVersion + "/" + memoryRules
 
 func readMemoryFact(file string) (f memoryFact, ok bool) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return f, false
-	}
-	line, rest, _ := strings.Cut(string(data), "\n")
-	rules, sum, _ := strings.Cut(strings.TrimSuffix(rest, "\n"), " ")
-	if rules != rulesOfFacts || sum != checksum(rules+line) || json.Unmarshal([]byte(line), &f) != nil || f.Config == nil {
+	line, ok := readKept(file, rulesOfFacts)
+	if !ok || json.Unmarshal([]byte(line), &f) != nil || f.Config == nil {
 		return memoryFact{}, false
 	}
 	return f, true
 }
 
 func writeMemoryFact(file string, f memoryFact) {
-	data, err := json.Marshal(f)
-	if err != nil || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
-		return
+	if data, err := json.Marshal(f); err == nil {
+		writeKept(file, rulesOfFacts, string(data))
 	}
-	_ = WriteFile(file, []byte(string(data)+"\n"+rulesOfFacts+" "+checksum(rulesOfFacts+string(data))+"\n"), 0o600)
 }

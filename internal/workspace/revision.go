@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"longmemory.dev/lm/vault"
@@ -150,7 +151,7 @@ func (v *Vault) lying(ref string) (loaded, error) {
 	}
 	most, keep := maxConfig, gitstore.Keep(vault.Relevant)
 	if len(config) == 1 {
-		most, keep = loadLimit(config[0].Data), signersToo(keep, config[0].Data)
+		most, keep = loading(config[0].Data, keep)
 	}
 	// A vault that is a repository's root lies among much that is not the
 	// vault's: that is hashed for the tree, and never held.
@@ -179,13 +180,18 @@ func keepFile(p string, keep gitstore.Keep) bool {
 	return keep(p, false)
 }
 
-// signersToo keeps the allowed signers besides what keep does: where they lie is
-// what a vault.yaml says.
-func signersToo(keep gitstore.Keep, configData []byte) gitstore.Keep {
+// loading says what of a vault is loaded by its vault.yaml: the allowed signers
+// besides what keep does, and nothing above so many bytes.
+func loading(configData []byte, keep gitstore.Keep) (int64, gitstore.Keep) {
 	config, err := vault.ParseConfig(configData)
 	if err != nil {
-		return keep
+		return maxConfig, keep
 	}
+	return limitOf(config), signersToo(keep, config)
+}
+
+// signersToo keeps a vault's allowed signers besides what keep does.
+func signersToo(keep gitstore.Keep, config *vault.Config) gitstore.Keep {
 	signers := only(config.Policy.AllowedSigners)
 	return func(p string, folder bool) bool { return keep(p, folder) || signers(p, folder) }
 }
@@ -209,18 +215,10 @@ func loadLimit(configData []byte) int64 {
 	if err != nil {
 		return maxConfig
 	}
-	return max(config.Policy.Limits.AssetBytes, maxConfig)
+	return limitOf(config)
 }
 
-// limitOf is the loadLimit of a vault's files.
-func limitOf(files []vault.File) int64 {
-	for _, f := range files {
-		if f.Path == vault.ConfigFile {
-			return loadLimit(f.Data)
-		}
-	}
-	return maxConfig
-}
+func limitOf(config *vault.Config) int64 { return max(config.Policy.Limits.AssetBytes, maxConfig) }
 
 func (v *Vault) commit(rev string) (loaded, error) {
 	commit, err := v.resolve(rev)
@@ -262,7 +260,8 @@ func (v *Vault) filesAt(commit gitstore.Hash, keep gitstore.Keep) ([]vault.File,
 	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 		return nil, err
 	}
-	return v.Repo.Files(commit, v.Prefix, loadLimit(config.Data), signersToo(keep, config.Data))
+	limit, keep := loading(config.Data, keep)
+	return v.Repo.Files(commit, v.Prefix, limit, keep)
 }
 
 // governed gives the bytes that receipts name, from the repository: what a
@@ -280,7 +279,11 @@ func (v *Vault) read(at *loaded) (*vault.Snapshot, error) {
 	if err := v.load(at); err != nil {
 		return nil, err
 	}
-	s, err := vault.Read(at.files, v.governed(limitOf(at.files))) // beside an invalid vault.yaml there may be a snapshot, for validate
+	limit := maxConfig
+	if i := slices.IndexFunc(at.files, func(f vault.File) bool { return f.Path == vault.ConfigFile }); i >= 0 {
+		limit = loadLimit(at.files[i].Data)
+	}
+	s, err := vault.Read(at.files, v.governed(limit)) // beside an invalid vault.yaml there may be a snapshot, for validate
 	switch {
 	case errors.Is(err, vault.ErrNoVault) && at.Ref == RefWorktree:
 		return nil, fmt.Errorf("%w in the work tree in %s; bring it back with git checkout, or name a revision with --rev", vault.ErrNoVault, cmp.Or(v.Prefix, "the repository's root"))
