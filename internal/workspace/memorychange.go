@@ -50,14 +50,12 @@ func (v *Vault) approve(ctx context.Context, id string, a memory.Approval, reaso
 	if err != nil {
 		return nil, err
 	}
-	d, err := m.proposal(id)
+	d, used, err := m.proposalUsed(id)
 	if err != nil {
 		return nil, err
 	}
 	p, status := d.DTO.Proposal, d.DTO.Review.Status
-	if used, err := m.used(d); err != nil {
-		return nil, err
-	} else if used {
+	if used {
 		status = agentprotocol.ProposalStatusApproved
 	}
 	if err := memory.MayApprove(p, status, m.principal, m.tree, m.config.Policy.Memory); err != nil {
@@ -127,11 +125,7 @@ func (v *Vault) Reject(ctx context.Context, id, reason string) (*Proposed, error
 	if err != nil {
 		return nil, err
 	}
-	d, err := m.proposal(id)
-	if err != nil {
-		return nil, err
-	}
-	used, err := m.used(d)
+	d, used, err := m.proposalUsed(id)
 	if err != nil {
 		return nil, err
 	}

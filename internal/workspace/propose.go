@@ -330,6 +330,14 @@ func (m *remembering) proposal(id string) (proposalDoc, error) {
 	return d, nil
 }
 
+// proposalUsed is proposal and used.
+func (m *remembering) proposalUsed(id string) (d proposalDoc, used bool, err error) {
+	if d, err = m.proposal(id); err == nil {
+		used, err = m.used(d)
+	}
+	return d, used, err
+}
+
 // sound reads the proposals that are what their receipts say; of the others lm
 // verify tells.
 func (m *remembering) sound() ([]proposalDoc, error) {

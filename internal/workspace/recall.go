@@ -189,13 +189,11 @@ func (v *Vault) ShowProposal(id string) (*ShownProposal, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := m.proposal(id)
+	d, used, err := m.proposalUsed(id)
 	if err != nil {
 		return nil, err
 	}
-	if used, err := m.used(d); err != nil {
-		return nil, err
-	} else if used {
+	if used {
 		d.DTO.Review.Status = agentprotocol.ProposalStatusApproved
 	}
 	out := &ShownProposal{ListedProposal{d.DTO.Proposal, d.DTO.Review}, Kept{Path: d.File.Path, Branch: m.config.Policy.Memory.Branch}}
