@@ -94,6 +94,9 @@ func (b *inbox) pending(context.Context) error {
 		if review.Message != "" {
 			detail += ": " + review.Message
 		}
+		if p.Principal.PrincipalID == b.principal.PrincipalID && !b.config.Policy.Memory.SelfApproval && review.Status != agentprotocol.ProposalStatusDraftSaved {
+			detail += "; somebody else approves it"
+		}
 		command := b.reasoned("lm memory approve " + p.ProposalID)
 		switch review.Status {
 		case agentprotocol.ProposalStatusDraftSaved:
