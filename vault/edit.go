@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -111,13 +112,13 @@ type editor struct{ newline string }
 func (e *editor) set(front []byte, key string, value any) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(front, &doc); err != nil {
-		return nil, err
+		return nil, errEdit // the key before was changed to what is no YAML
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Style&yaml.FlowStyle != 0 {
 		return nil, errEdit
 	}
 	root := doc.Content[0]
-	lines := strings.SplitAfter(string(front), "\n")
+	lines := splitLines(string(front))
 	at := -1
 	for i := 0; i < len(root.Content); i += 2 {
 		if root.Content[i].Value == key {
@@ -206,6 +207,26 @@ func unmerge(n *yaml.Node) {
 	}
 }
 
+// lineBreaks are the characters that end a line where YAML 1.1 counts them, and
+// so in the positions of yaml.v3.
+const lineBreaks = "\r\n\u0085\u2028\u2029"
+
+// splitLines cuts a text behind each line break, of which \r\n is one.
+func splitLines(text string) []string {
+	var lines []string
+	for {
+		end := strings.IndexAny(text, lineBreaks)
+		if end < 0 {
+			return append(lines, text)
+		}
+		if strings.HasPrefix(text[end:], "\r\n") {
+			end++
+		}
+		_, size := utf8.DecodeRuneInString(text[end:])
+		lines, text = append(lines, text[:end+size]), text[end+size:]
+	}
+}
+
 // extent is the lines [first, last) of a top-level key: up to the next key,
 // without the blank lines and unindented comments that stand before that.
 func extent(lines []string, root *yaml.Node, at int) (first, last int) {
@@ -214,8 +235,8 @@ func extent(lines []string, root *yaml.Node, at int) (first, last int) {
 		last = root.Content[at+2].Line - 1
 	}
 	for last > first+1 {
-		line := strings.TrimRight(lines[last-1], "\r\n")
-		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
+		line := lines[last-1]
+		if strings.Trim(line, " \t"+lineBreaks) != "" && !strings.HasPrefix(line, "#") {
 			break
 		}
 		last--
@@ -231,7 +252,7 @@ func (e *editor) insert(lines []string, root *yaml.Node, key string, value any) 
 			_, line = extent(lines, root, i)
 		}
 	}
-	if line > 0 && !strings.HasSuffix(lines[line-1], "\n") {
+	if line > 0 && strings.TrimRight(lines[line-1], lineBreaks) == lines[line-1] {
 		lines[line-1] += e.newline
 	}
 	return concat(lines[:line], []string{e.encode(keyNode(key), toNode(value, 1))}, lines[line:])

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"longmemory.dev/lm/vault"
 	"pgregory.net/rapid"
@@ -152,6 +153,66 @@ func TestEditProperty(t *testing.T) {
 		for k, v := range keys {
 			if k != name && !reflect.DeepEqual(after[k], v) {
 				t.Fatalf("%s was %#v and is %#v", k, v, after[k])
+			}
+		}
+	})
+}
+
+// TestEditCountsLinesAsYAMLDoes: YAML breaks lines at more characters than \n,
+// and blanks of Unicode at the end of a text belong to it.
+func TestEditCountsLinesAsYAMLDoes(t *testing.T) {
+	for _, c := range []struct{ data, key, want string }{
+		{"a: 1 # x\u2028\u2028\u2028\nb: z\n", "b", "a: 1 # x\u2028\u2028\u2028\nb: w\n"},
+		{"a: \"x\u2028\u2028y\"\nb: z\nc: 1\n", "b", "a: \"x\u2028\u2028y\"\nb: w\nc: 1\n"},
+		{"a: 1\rb: z\n", "b", "a: 1\rb: w\n"},
+		{"a: 1\r\r\rb: z\r", "b", "a: 1\r\r\rb: w\r"},
+		{"# c\u0085#\u0085#\nb: z\nc: 1\n", "b", "# c\u0085#\u0085#\nb: w\nc: 1\n"},
+		{"b: |-\n  A\n  \u00a0\nc: 1\n", "b", "b: w\nc: 1\n"},
+		{"b: |-\n  A\n  \u3000\n\n# c\nc: 1\n", "b", "b: w\n\n# c\nc: 1\n"},
+	} {
+		got, err := vault.Edit([]byte(c.data), false, map[string]any{c.key: "w"})
+		if err != nil || string(got) != c.want {
+			t.Errorf("%q: %v\n got %q\nwant %q", c.data, err, got, c.want)
+		}
+		without, err := vault.Edit([]byte(c.data), false, map[string]any{c.key: nil})
+		if err != nil || string(without) != strings.Replace(c.want, "b: w\n", "", 1) && !strings.HasSuffix(c.data, "\r") {
+			t.Errorf("%q without %s: %v, %q", c.data, c.key, err, without)
+		}
+	}
+}
+
+// FuzzEdit: whatever file and value there are, Edit says the value and keeps the
+// other keys, or fails.
+func FuzzEdit(f *testing.F) {
+	f.Add(commented, true, "version", "2")
+	f.Add("a: 1 # x\u2028\u2028\nb: z\n", false, "b", "w")
+	f.Add("b: |-\n  A\n  \u00a0\nc: 1\n", false, "b", "")
+	f.Add("a: 1\r\rb: 'z\r\n  y'\r", false, "b", "\u2028")
+	f.Add("? a\n: 1\nb: &x [1, 2]\nc: *x\n", false, "b", "a: b")
+	f.Fuzz(func(t *testing.T, data string, markdown bool, key, value string) {
+		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return
+		}
+		before, err := vault.Keys([]byte(data), markdown)
+		if err != nil {
+			return
+		}
+		for _, patch := range []any{value, nil, []any{value}, map[string]any{"k": value}} {
+			out, err := vault.Edit([]byte(data), markdown, map[string]any{key: patch})
+			if err != nil {
+				continue
+			}
+			after, err := vault.Keys(out, markdown)
+			if err != nil {
+				t.Fatalf("%q is written: %v", out, err)
+			}
+			if text, ok := patch.(string); ok && after[key] != text {
+				t.Fatalf("%q says %q, not %q", out, after[key], text)
+			}
+			for name, was := range before {
+				if name != key && !reflect.DeepEqual(after[name], was) {
+					t.Fatalf("%q: %s was %#v and is %#v", out, name, was, after[name])
+				}
 			}
 		}
 	})

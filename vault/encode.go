@@ -70,7 +70,7 @@ func rank(key string, order []string) int {
 
 // plainLines are lines of text without blanks at their ends and without
 // control characters.
-var plainLines = regexp.MustCompile(`^(?:[^\s\pC](?:[^\pC\n]*[^\s\pC])?\n)*[^\s\pC](?:[^\pC\n]*[^\s\pC])?\n?$`)
+var plainLines = regexp.MustCompile(`^(?:[^\s\pZ\pC](?:[^\pC\n]*[^\s\pZ\pC])?\n)*[^\s\pZ\pC](?:[^\pC\n]*[^\s\pZ\pC])?\n?$`)
 
 // odd are the characters that YAML takes for line breaks or refuses.
 func odd(r rune) bool {
