@@ -19,9 +19,10 @@ const temporary = "tmp-"
 const lockName = "lock"
 
 // Build makes the index of a key under root, a folder that it makes if need be.
-// It writes into a temporary folder there, verifies what it wrote, and renames
-// that into place: others see the whole index or none, and of several builders
-// at once all succeed. Where an index is near, of which four of five assets are
+// It writes into a temporary folder there and renames that into place: others
+// see the whole index or none, and of several builders at once all succeed.
+// Nothing waits for the disk, as what a loss of power damages is found when it
+// is opened, and built anew. Where an index is near, of which four of five assets are
 // still the same, the new one derives from it. An index that is current already
 // stays, a damaged one is replaced.
 //
@@ -83,12 +84,9 @@ func build(ctx context.Context, root string, key Key, base *Index, c Contents, p
 	}
 	defer os.RemoveAll(dir)
 	defer unlock()
-	if err := write(ctx, dir, base, c, progress); err != nil {
-		return nil, fmt.Errorf("index: build: %w", err)
-	}
-	x, err := load(dir)
+	x, err := write(ctx, dir, base, c, progress)
 	if err != nil {
-		return nil, fmt.Errorf("index: build: what was written does not read: %w", err)
+		return nil, fmt.Errorf("index: build: %w", err)
 	}
 	if runtime.GOOS == "windows" { // which renames no folder with open files
 		x.Close()
@@ -135,7 +133,7 @@ func publish(root, dir string, key Key) error {
 	for {
 		err := os.Rename(dir, place)
 		if err == nil {
-			return syncFolder(root)
+			return nil
 		}
 		x, status, _ := Open(root, key)
 		if status == Current {

@@ -166,30 +166,14 @@ func (l *listed) add(p []byte) {
 	l.checksum = crc32.Update(l.checksum, castagnoli, p)
 }
 
-// finish puts the file on the disk and closes it, unless err, which it
-// returns, is one already.
+// finish ends and closes the file. err, which it returns, says that it failed
+// before.
 func (o *output) finish(err error) (listed, error) {
 	if err == nil {
 		err = o.buffer.Flush()
-	}
-	if err == nil {
-		err = o.file.Sync()
 	}
 	if closeErr := o.file.Close(); err == nil {
 		err = closeErr
 	}
 	return o.listed, err
-}
-
-// syncFolder puts the names of a folder's files on the disk.
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
 }

@@ -80,44 +80,53 @@ func absent(root string) Status {
 
 // load opens the index in dir and verifies every file that answers hang on.
 // The rendered forms are verified as they are read; here only their size is.
-func load(dir string) (x *Index, err error) {
+func load(dir string) (*Index, error) {
 	all, err := readManifest(dir)
 	if err != nil {
 		return nil, err
 	}
-	x = &Index{dir: dir, listed: all}
+	// The postings are verified beside the catalog, on another processor.
+	verified := make(chan error, 1)
+	go func() { verified <- verifyPostings(dir, all) }()
+	c, err := loadCatalog(dir, all)
+	if postingsErr := <-verified; err == nil {
+		err = postingsErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	return assemble(dir, all, c)
+}
+
+// assemble makes an index of a catalog and the other files that it speaks of.
+func assemble(dir string, all []listed, c *catalog) (x *Index, err error) {
+	x = &Index{catalog: *c, dir: dir, listed: all}
 	defer func() {
 		if err != nil {
 			x.Close()
 			x = nil
 		}
 	}()
-	var segments []segment
-	// The postings are verified beside the catalog, on another processor.
-	verified := make(chan error, 1)
-	go func() { verified <- verifyPostings(dir, all) }()
-	err = x.loadCatalog(dir, all)
-	if postingsErr := <-verified; err == nil {
-		err = postingsErr
-	}
-	if err != nil {
-		return x, err
-	}
 	for _, file := range all {
-		if !strings.HasSuffix(file.name, postingsSuffix) {
-			continue
+		switch filepath.Ext(file.name) {
+		case postingsSuffix:
+			postings, err := openSegment(filepath.Join(dir, file.name))
+			if err != nil {
+				return x, err
+			}
+			x.segments = append(x.segments, segment{postings: postings})
+		case formsSuffix:
+			forms, err := file.open(dir)
+			if err != nil {
+				return x, err
+			}
+			x.cold = append(x.cold, forms)
 		}
-		postings, err := openSegment(filepath.Join(dir, file.name))
-		if err != nil {
-			return x, err
-		}
-		segments = append(segments, segment{postings: postings})
-		x.segments = segments
 	}
-	if len(segments) != len(x.documents) {
-		return x, errors.New("there are not as many segments as the catalog says")
+	if len(x.segments) != len(x.documents) || len(x.cold) != x.files {
+		return x, errors.New("there are not as many files as the catalog says")
 	}
-	return x, x.join(segments)
+	return x, x.join(x.segments)
 }
 
 func verifyPostings(dir string, all []listed) error {
@@ -131,32 +140,18 @@ func verifyPostings(dir string, all []listed) error {
 	return nil
 }
 
-// loadCatalog reads the catalog and opens the files with forms.
-func (x *Index) loadCatalog(dir string, all []listed) error {
+func loadCatalog(dir string, all []listed) (*catalog, error) {
 	for _, file := range all {
-		switch {
-		case file.name == catalogName:
-			data, err := file.read(dir)
-			if err != nil {
-				return err
-			}
-			c, err := decodeCatalog(data)
-			if err != nil {
-				return err
-			}
-			x.catalog = *c
-		case strings.HasSuffix(file.name, formsSuffix):
-			f, err := file.open(dir)
-			if err != nil {
-				return err
-			}
-			x.cold = append(x.cold, f)
+		if file.name != catalogName {
+			continue
 		}
+		data, err := file.read(dir)
+		if err != nil {
+			return nil, err
+		}
+		return decodeCatalog(data)
 	}
-	if len(x.cold) != x.files {
-		return errors.New("there are not as many files with forms as the catalog says")
-	}
-	return nil
+	return nil, errors.New("the manifest lists no catalog")
 }
 
 // Facts is what is known of each asset, in the order of ids, then paths. The

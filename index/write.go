@@ -21,38 +21,39 @@ type builder struct {
 	segments []segment // of the base, as long as they are part of this index
 }
 
-// write writes an index of sorted contents into dir.
-func write(ctx context.Context, dir string, base *Index, c Contents, progress func(done, total int)) error {
+// write writes an index of sorted contents into dir, and opens it. What it wrote it
+// does not read again: whoever opens an index verifies it.
+func write(ctx context.Context, dir string, base *Index, c Contents, progress func(done, total int)) (*Index, error) {
 	b := builder{catalog: newCatalog(c), dir: dir, base: base}
 	if base != nil {
 		if err := b.reuse(c.Documents); err != nil {
-			return err
+			return nil, err
 		}
 		if err := b.compact(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := b.writeForms(ctx, c.Documents); err != nil {
-		return err
+		return nil, err
 	}
 	if err := b.writePostings(ctx, c.Documents, progress); err != nil {
-		return err
+		return nil, err
 	}
 	catalog, err := b.write(catalogName, func(o *output) error {
 		_, err := o.Write(b.encode())
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all := slices.Concat([]listed{catalog}, b.postings, b.rendered)
 	if _, err := b.write(manifestName, func(o *output) error {
 		_, err := o.Write(encodeManifest(all))
 		return err
 	}); err != nil {
-		return err
+		return nil, err
 	}
-	return syncFolder(dir)
+	return assemble(dir, all, &b.catalog)
 }
 
 // write writes one file.
