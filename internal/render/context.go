@@ -12,6 +12,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,6 +58,21 @@ func Item(a *vault.Asset, mode vault.Mode) (text string, ok bool) {
 		element, kind = "lm-skill", ""
 	}
 	return fmt.Sprintf("<%s id=%q%s version=\"%d\">\n%s\n</%s>\n", element, a.ID, kind, a.Version, strings.TrimRight(Neutral(content), "\n"), element), true
+}
+
+// Reversion is the text of an item as it reads under another version of the same
+// asset. alike says that both cost as many tokens: every encoding of
+// vault.Tokenizers cuts digits off what stands around them, three at a time, and
+// has a token for each such group. It is false too where text is no item of the
+// version from.
+func Reversion(text string, from, to int) (out string, alike bool) {
+	first, rest, ok := strings.Cut(text, "\n")
+	was, is := strconv.Itoa(from), strconv.Itoa(to)
+	head, ok2 := strings.CutSuffix(first, ` version="`+was+`">`)
+	if !ok || !ok2 || (len(was)+2)/3 != (len(is)+2)/3 {
+		return "", false
+	}
+	return head + ` version="` + is + "\">\n" + rest, true
 }
 
 func direct(a *vault.Asset) string {

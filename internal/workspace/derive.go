@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"longmemory.dev/lm/index"
 	"longmemory.dev/lm/internal/render"
@@ -45,7 +44,6 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 	if json.Unmarshal(base.Vault(), &h) != nil || key(Snapshot{Tree: h.Tree}) != baseKey || v.found(h.Lost, h.Packs) {
 		return none, false
 	}
-	counter := later(h.Config.Defaults.Tokenizer)
 	changed, err := v.Repo.Changes(h.Tree, at.Tree, signersToo(vault.Relevant, h.Config))
 	if err != nil || slices.Contains(changed, vault.ConfigFile) || slices.Contains(changed, h.Config.Policy.AllowedSigners) {
 		return none, false
@@ -81,12 +79,12 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 	}
 	var failed error
 	// Most changes are of keys that nobody reads in a form: what is rendered as it
-	// was costs what it cost, and the counter is not waited for.
+	// was, but for the version, costs what it cost, and no counter is loaded.
 	count := func(a *vault.Asset, mode vault.Mode, text string) int {
-		if tokens, ok := counted(base, a.ID, mode, text); ok {
+		if tokens, ok := counted(base, a, mode, text); ok {
 			return tokens
 		}
-		c, err := counter()
+		c, err := render.NewCounter(h.Config.Defaults.Tokenizer)
 		if err != nil {
 			failed = err
 			return 0
@@ -117,21 +115,20 @@ func placeOf(x *index.Index, id vault.ID) (int, bool) {
 	return slices.BinarySearchFunc(x.Facts(), id, func(f vault.Facts, id vault.ID) int { return cmp.Compare(f.ID, id) })
 }
 
-// counted gives the tokens of a form that an index has of the same text.
-func counted(x *index.Index, id vault.ID, mode vault.Mode, text string) (int, bool) {
-	i, found := placeOf(x, id)
+// counted gives the tokens of a form that an index has of the same text, under
+// whatever version.
+func counted(x *index.Index, a *vault.Asset, mode vault.Mode, text string) (int, bool) {
+	i, found := placeOf(x, a.ID)
 	if !found {
 		return 0, false
 	}
+	before := x.Facts()[i].Standing()
+	if before == nil {
+		return 0, false
+	}
 	form, err := x.Form(i, mode)
-	return form.Tokens, err == nil && form.Text == text && text != ""
-}
-
-// later loads a counter beside other work, as that takes its time.
-func later(encoding string) func() (*render.Counter, error) {
-	load := sync.OnceValues(func() (*render.Counter, error) { return render.NewCounter(encoding) })
-	go func() { _, _ = load() }()
-	return load
+	was, alike := render.Reversion(form.Text, before.Version, a.Version)
+	return form.Tokens, err == nil && alike && was == text
 }
 
 // part is the places of a vault that have to be read anew: files and folders
