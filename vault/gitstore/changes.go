@@ -2,10 +2,12 @@ package gitstore
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"longmemory.dev/lm/vault"
 )
@@ -63,14 +65,16 @@ func (r *Repo) differ(a, b entry, at string, keep Keep, changed *[]string) error
 		*changed = append(*changed, at)
 	}
 	var sides [2][]byte
+	var errs [2]error
+	var reading sync.WaitGroup
 	for i, e := range []entry{a, b} {
-		if e.mode != modeTree {
-			continue
+		if e.mode == modeTree {
+			reading.Go(func() { sides[i], errs[i] = r.treeData(e.id, at) })
 		}
-		var err error
-		if sides[i], err = r.treeData(e.id, at); err != nil {
-			return err
-		}
+	}
+	reading.Wait()
+	if err := cmp.Or(errs[0], errs[1]); err != nil {
+		return err
 	}
 	before, after, err := unequal(sides[0], sides[1])
 	if err != nil {

@@ -127,8 +127,11 @@ func (s *objectStore) get(h Hash) (plumbing.EncodedObject, error) {
 }
 
 // read gives an object's type, size and bytes; no bytes if it is larger than
-// limit (limit < 0: none is).
+// limit (limit < 0: none is). It is safe for concurrent use.
 func (s *objectStore) read(h Hash, limit int64) (plumbing.ObjectType, int64, []byte, error) {
+	if kind, size, data, there, err := readLoose(s.dir, h, limit); there {
+		return kind, size, data, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o, err := s.get(h)
@@ -159,7 +162,7 @@ func (r *Repo) Packs() string {
 
 // Loose says whether an object lies in a file of its own.
 func (r *Repo) Loose(id Hash) bool {
-	return isHash(string(id)) && isFile(filepath.Join(r.objects.dir, string(id[:2]), string(id[2:])))
+	return isHash(string(id)) && isFile(loosePath(r.objects.dir, id))
 }
 
 // withPrefix lists the ids that begin with some hex digits, sorted.
