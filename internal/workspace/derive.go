@@ -39,7 +39,7 @@ func (v *Vault) derive(ctx context.Context, root string, at Snapshot) *index.Ind
 // files that have changed since.
 func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (index.Contents, bool) {
 	var h header
-	none := index.Contents{}
+	none, packs := index.Contents{}, v.packs()
 	// Whoever rendered or counted otherwise has another key for the same tree.
 	if json.Unmarshal(base.Vault(), &h) != nil || key(Snapshot{Tree: h.Tree}) != baseKey || v.found(h.Lost, h.Packs) {
 		return none, false
@@ -72,7 +72,7 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 			s.Lost[id] = object
 		}
 	}
-	h.Lost, h.Packs = s.Lost, v.packs(s.Lost)
+	h.Lost, h.Packs = s.Lost, packsFor(s.Lost, packs)
 	data, err := json.Marshal(h)
 	if err != nil {
 		return none, false

@@ -225,3 +225,34 @@ func TestDerivedAnswersAreThoseOfAFreshBuild(t *testing.T) {
 		t.Errorf("derived %d of %d, at least %d ought to be", derived, 4*len(names), least)
 	}
 }
+
+// A pack that comes while an index is built, of a vault where something is missing,
+// makes neither the build fail nor the index count as one that looked there.
+func TestARepackWhileAnIndexIsBuilt(t *testing.T) {
+	v := track(t, testvault.Files(7, 40))
+	v.env.Progress = func(done, _ int) {
+		if done == 0 {
+			return
+		}
+		v.env.Progress = nil
+		v.git("repack", "-adq")
+	}
+	at, err := v.trusted(Revision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := v.open(context.Background(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if len(x.lost) == 0 || v.env.Progress != nil {
+		t.Fatal("nothing is missing, or nothing was repacked")
+	}
+	if s, err := v.Index(Revision{}); err != nil || s.Status != string(index.Current) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if again := v.current(v.indexRoot(), at.Snapshot); again != nil {
+		t.Error("the new pack is never looked at")
+	}
+}

@@ -96,7 +96,8 @@ func (v *Vault) open(ctx context.Context, at loaded) (*opened, error) {
 			if index.Build(ctx, root, key(at.Snapshot), contents, v.env.Progress) != nil {
 				continue // not writable, or no space: the next place, or memory
 			}
-			if x := v.current(root, at.Snapshot); x != nil {
+			// Packs that came while it was built are looked at the next time.
+			if x := built(root, at.Snapshot); x != nil {
 				_, _ = index.GC(root, keptIndexes, key(at.Snapshot)) // what is left behind is found by the next one
 				v.pruneFacts()
 				return x, nil
@@ -120,8 +121,8 @@ func discardAll(roots []string) {
 	}
 }
 
-// current opens the index of a snapshot under a root, if it is current there.
-func (v *Vault) current(root string, at Snapshot) *opened {
+// built opens the index of a snapshot under a root.
+func built(root string, at Snapshot) *opened {
 	x, status, _ := index.Open(root, key(at))
 	if status != index.Current {
 		return nil
@@ -130,20 +131,37 @@ func (v *Vault) current(root string, at Snapshot) *opened {
 	if err != nil {
 		return nil
 	}
-	if v.found(out.lost, out.packs) {
+	return out
+}
+
+// current opens the index of a snapshot under a root, unless something that it was
+// built without may be there now.
+func (v *Vault) current(root string, at Snapshot) *opened {
+	x := built(root, at)
+	if x != nil && v.found(x.lost, x.packs) {
 		x.Close()
 		_ = index.Discard(root, key(at))
 		return nil
 	}
-	return out
+	return x
 }
 
-// packs names the repository's packs, where something is missing.
-func (v *Vault) packs(lost map[vault.ID]string) string {
-	if v.Repo == nil || len(lost) == 0 {
+// packs names the repository's packs. It is asked before anything is read, so that
+// one that comes meanwhile is a new one.
+func (v *Vault) packs() string {
+	if v.Repo == nil {
 		return ""
 	}
 	return v.Repo.Packs()
+}
+
+// packsFor keeps the packs only where something is missing: an index of which nothing
+// is does not depend on them.
+func packsFor(lost map[vault.ID]string, packs string) string {
+	if len(lost) == 0 {
+		return ""
+	}
+	return packs
 }
 
 // found says whether objects that an index was built without may have come into
@@ -176,6 +194,7 @@ func with(x *index.Index, at Snapshot) (*opened, error) {
 
 // contents makes what an index is built of.
 func (v *Vault) contents(at *loaded) (index.Contents, error) {
+	packs := v.packs()
 	s, err := v.read(at)
 	if err != nil {
 		return index.Contents{}, err
@@ -190,7 +209,7 @@ func (v *Vault) contents(at *loaded) (index.Contents, error) {
 		Frame:  counter.Count(render.Open(s.Config.Project)) + counter.Count(render.Close()),
 		Tree:   at.Tree,
 		Lost:   s.Lost,
-		Packs:  v.packs(s.Lost),
+		Packs:  packsFor(s.Lost, packs),
 	})
 	if err != nil {
 		return index.Contents{}, err
