@@ -8,30 +8,43 @@ import (
 	"longmemory.dev/lm/vault"
 )
 
-// Agents says whether an agent may have confirmed or changed a record by itself;
-// nil: none may.
-type Agents func(agent vault.Subject, r *Record) bool
+// Unapproved says why somebody may not have done to a record, without anybody's
+// approval, what a receipt tells of, or nil.
+type Unapproved func(act *vault.Receipt, r *Record) error
 
-// ConfirmedByAgents are the records that the policy lets agents confirm: by an
-// agent that vault.yaml gives the capability confirm, in its own scope, of a kind
-// that is allowed. Where signatures are required there are none, as an agent signs
-// for nobody.
-func ConfirmedByAgents(config *vault.Config) Agents {
+// AutoConfirmed are the rules for what counts where nobody approves: of the memory
+// branch, which every agent writes to. Whoever acts has to be somebody whom
+// vault.yaml lets confirm, in a scope that they are bound to, of a kind that is
+// allowed, and confirms only what they proposed. nil: nothing counts there, as the
+// policy does not let it, or signatures are required and an agent signs for nobody.
+func AutoConfirmed(config *vault.Config) Unapproved {
 	if !config.Policy.Memory.AutoConfirm || config.Policy.Signatures == vault.SignaturesRequired {
 		return nil
 	}
 	tree := NewTree(config)
-	return func(agent vault.Subject, r *Record) bool {
-		p, err := PrincipalOf(config, agent, "")
-		return err == nil && p.HasCapability(agentprotocol.CapabilityConfirm) && tree.Covers(p, r.Scope) && slices.Contains(config.Policy.Memory.Kinds, string(r.Kind))
+	return func(act *vault.Receipt, r *Record) error {
+		p, err := PrincipalOf(config, act.Actor, "")
+		switch {
+		case err != nil:
+			return err
+		case confirming(p, "change") != nil:
+			return fmt.Errorf("%s cannot confirm; a person whom vault.yaml lets approve can", act.Actor)
+		case !tree.Covers(p, r.Scope):
+			return fmt.Errorf("%s:%s does not lie in %s:%s, to which %s is bound", r.Scope.Kind, r.Scope.ID, p.Bound.Kind, p.Bound.ID, act.Actor)
+		case !slices.Contains(config.Policy.Memory.Kinds, string(r.Kind)):
+			return fmt.Errorf("policy.memory.kinds allows no %s", r.Kind)
+		case act.Kind == approved && string(act.Actor) != r.CreatorID:
+			return fmt.Errorf("%s proposed it, and %s confirmed it without an approval", r.CreatorID, act.Actor)
+		}
+		return nil
 	}
 }
 
 // Standing says why a record counts for nothing, or nil: its chain of receipts
 // does not hold, tells of what lm never does, or its last receipt does not name
-// this state and content. digest is that of the record's file. An agent confirms
-// nothing but what agents allows.
-func Standing(r *Record, digest vault.Digest, chain vault.Chain, project string, agents Agents) error {
+// this state and content. digest is that of the record's file. rules are those of
+// the memory branch; nil: it lies where people approve, and agents confirm nothing.
+func Standing(r *Record, digest vault.Digest, chain vault.Chain, project string, rules Unapproved) error {
 	subject := "memory/" + r.ID
 	if len(chain) == 0 {
 		return fmt.Errorf("no receipt says that it was approved")
@@ -41,7 +54,7 @@ func Standing(r *Record, digest vault.Digest, chain vault.Chain, project string,
 	}
 	var before *vault.Receipt
 	for _, act := range chain {
-		if err := possible(act, before, r, agents); err != nil {
+		if err := possible(act, before, r, rules); err != nil {
 			return vault.Problem{Severity: vault.Error, Path: vault.ReceiptPath(subject, act.Seq), Line: 1, Column: 1,
 				Message: "the chain of receipts counts for nothing: " + err.Error(), Mend: "look at who committed it (git log -- <file>)"}
 		}
@@ -59,7 +72,7 @@ func Standing(r *Record, digest vault.Digest, chain vault.Chain, project string,
 
 // possible says why an act on a record is none that lm makes, or nil. before is
 // the receipt before it.
-func possible(act, before *vault.Receipt, r *Record, agents Agents) error {
+func possible(act, before *vault.Receipt, r *Record, rules Unapproved) error {
 	from, to := agentprotocol.LifecycleState(act.From), agentprotocol.LifecycleState(act.To)
 	first := before == nil
 	agent := act.Actor.Kind() != vault.KindUser
@@ -76,10 +89,12 @@ func possible(act, before *vault.Receipt, r *Record, agents Agents) error {
 		return fmt.Errorf("%s does not lead from %s to %s", act.Kind, from, to)
 	case act.Memory != r.ID:
 		return fmt.Errorf("it is of memory %q", act.Memory)
-	case agent && (agents == nil || !agents(act.Actor, r)):
+	case agent && rules == nil:
 		return fmt.Errorf("%s cannot confirm; only a person can", act.Actor)
 	case agent && !first && before.Actor.Kind() == vault.KindUser:
 		return fmt.Errorf("%s cannot undo what %s did", act.Actor, before.Actor)
+	case rules != nil:
+		return rules(act, r)
 	}
 	return nil
 }
@@ -105,7 +120,8 @@ func leadsTo(kind string, from, to agentprotocol.LifecycleState) bool {
 
 // Entitled says why the person of a receipt on a record may not have done what it
 // tells of, as a vault.yaml has it, or nil. creator is who proposed the record.
-// What agents do is left to Standing.
+// What agents do, and what is done on the memory branch,
+// is left to Standing.
 func Entitled(config *vault.Config, act *vault.Receipt, creator string, s Scope) error {
 	if act.Actor.Kind() != vault.KindUser {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"longmemory.dev/lm/agentprotocol"
 	"longmemory.dev/lm/governance/memory"
 	"longmemory.dev/lm/vault"
 )
@@ -65,6 +66,58 @@ func TestJoinedBranches(t *testing.T) {
 	for id, want := range map[string]string{"mem_x": "superseded", "mem_a": "confirmed", "mem_b": "confirmed"} {
 		if r := last[id]; string(r.State) != want || len(r.ConflictsWith) > 0 {
 			t.Errorf("%s is %s, in conflict with %v; want %s", id, r.State, r.ConflictsWith, want)
+		}
+	}
+}
+
+// TestStandingWithoutApproval: on the memory branch counts what somebody may confirm
+// by themselves, and nothing in the name of anybody else.
+func TestStandingWithoutApproval(t *testing.T) {
+	cfg := config(t, tree+`people:
+  alice: {emails: [a@x.org], trust: owner}
+  carol: {emails: [c@x.org], trust: collaborator}
+agents:
+  conf: {capabilities: [read, propose, confirm], scope: "repository:r"}
+  plain: {capabilities: [read, propose], scope: "repository:r"}
+policy: {memory: {auto_confirm: true, kinds: [fact]}}
+`)
+	for name, c := range map[string]struct {
+		actor, creator, scope, kind string
+		second                      string // who expires it
+		words                       string
+	}{
+		"an agent in its scope":         {"agent:conf", "agent:conf", "repository:r", "fact", "", ""},
+		"below it":                      {"agent:conf", "agent:conf", "session:s", "fact", "", ""},
+		"above it":                      {"agent:conf", "agent:conf", "project:lm", "fact", "", "project:lm does not lie in repository:r"},
+		"beside it":                     {"agent:conf", "agent:conf", "repository:side", "fact", "", "repository:side does not lie in"},
+		"a kind that is not allowed":    {"agent:conf", "agent:conf", "repository:r", "task", "", "policy.memory.kinds allows no task"},
+		"what another proposed":         {"agent:conf", "agent:plain", "repository:r", "fact", "", "agent:plain proposed it, and agent:conf confirmed it"},
+		"without the capability":        {"agent:plain", "agent:plain", "repository:r", "fact", "", "agent:plain cannot confirm"},
+		"an owner":                      {"user:alice", "user:alice", "owner:o", "fact", "", ""},
+		"an owner for an agent":         {"user:alice", "agent:plain", "repository:r", "fact", "", "agent:plain proposed it, and user:alice"},
+		"a collaborator":                {"user:carol", "user:carol", "repository:r", "fact", "", "user:carol cannot confirm"},
+		"nobody":                        {"user:nobody", "user:nobody", "repository:r", "fact", "", "user:nobody is none of the people"},
+		"ended by an owner":             {"agent:conf", "agent:conf", "repository:r", "fact", "user:alice", ""},
+		"ended by nobody":               {"agent:conf", "agent:conf", "repository:r", "fact", "user:nobody", "user:nobody is none of the people"},
+		"ended by one who may not":      {"agent:conf", "agent:conf", "repository:r", "fact", "user:carol", "user:carol cannot confirm"},
+		"a person's, ended by an agent": {"user:alice", "user:alice", "repository:r", "fact", "agent:conf", "agent:conf cannot undo what user:alice did"},
+	} {
+		digest := vault.Digest("sha256:" + strings.Repeat("a", 64))
+		kind, id, _ := strings.Cut(c.scope, ":")
+		r := record("mem_1", "a", "b", func(r *memory.Record) {
+			r.Scope, r.CreatorID, r.Kind = memory.Scope{Kind: agentprotocol.ScopeKind(kind), ID: id}, c.creator, agentprotocol.MemoryKind(c.kind)
+		})
+		chain := vault.Chain{{Project: "lm", Subject: "memory/mem_1", Kind: "proposal_approved", Seq: 1, From: "proposed", To: "confirmed", Digest: digest,
+			Object: strings.Repeat("b", 40), Actor: vault.Subject(c.actor), At: now, Memory: "mem_1", Scope: c.scope}}
+		if c.second != "" {
+			r.State = "expired"
+			end := *chain[0]
+			end.Seq, end.Kind, end.From, end.To, end.Actor, end.Prev = 2, "memory_expired", "confirmed", "expired", vault.Subject(c.second), chain[0].Hash()
+			chain = append(chain, &end)
+		}
+		err := memory.Standing(&r, digest, chain, "lm", memory.AutoConfirmed(cfg))
+		if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%s: %v, want %q", name, err, c.words)
 		}
 	}
 }

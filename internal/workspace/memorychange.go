@@ -202,7 +202,7 @@ func (m *remembering) recordDoc(id string) (d recordDoc, onBranch bool, err erro
 	for _, onBranch := range []bool{false, true} {
 		commit := m.at.Commit
 		if onBranch {
-			if commit = m.tip; memory.ConfirmedByAgents(m.config) == nil {
+			if commit = m.tip; memory.AutoConfirmed(m.config) == nil {
 				break
 			}
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 // memoryRules names how records are judged, rendered and kept in an index.
-const memoryRules = "memory/2"
+const memoryRules = "memory/3"
 
 // memories is the index of the records that count at a snapshot and can be
 // recalled. It lies beside the assets' and has statistics of its own.
@@ -254,13 +254,13 @@ func countedRecords(files []vault.File, config *vault.Config, auto bool) ([]*mem
 // memory branch, where what agents confirm may count.
 func standing(s *vault.Snapshot, d *memoryfile.Document[memory.Record], config *vault.Config, branch bool) error {
 	chain := s.Receipts[memoryfile.Records.SubjectOf(d.DTO.ID)]
-	var agents memory.Agents
+	var rules memory.Unapproved
 	if branch {
-		if agents = memory.ConfirmedByAgents(config); agents == nil {
+		if rules = memory.AutoConfirmed(config); rules == nil {
 			return fmt.Errorf("nothing on %s counts by itself", config.Policy.Memory.Branch)
 		}
 	}
-	if err := memory.Standing(&d.DTO, d.Digest, chain, config.Project, agents); err != nil {
+	if err := memory.Standing(&d.DTO, d.Digest, chain, config.Project, rules); err != nil {
 		return err
 	}
 	return s.Unsigned(chain.Last())
