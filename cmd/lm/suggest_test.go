@@ -7,7 +7,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -224,91 +223,4 @@ func TestNextActionsParse(t *testing.T) {
 	if own < 12 {
 		t.Errorf("only %d commands of lm among %q", own, lines)
 	}
-}
-
-// TestOneApprovalWins: two processes approve one proposal at once; one makes the
-// record, the other is told of a conflict.
-func TestOneApprovalWins(t *testing.T) {
-	f := newForger(t)
-	for range 5 {
-		var p struct {
-			ID string `json:"proposal_id"`
-		}
-		f.as("alice")
-		if err := json.Unmarshal([]byte(f.lm(0, "memory", "propose", "--kind", "event", "--summary", "x", "--source", "file:x", "--json")), &p); err != nil {
-			t.Fatal(err)
-		}
-		f.as("bob")
-		binary, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		codes := make(chan int)
-		for range 2 {
-			go func() {
-				cmd := exec.Command(binary, "memory", "approve", p.ID, "--reason", "yes", "-C", f.dir)
-				cmd.Env = append(os.Environ(), asLM+"=1")
-				_ = cmd.Run()
-				codes <- cmd.ProcessState.ExitCode()
-			}()
-		}
-		if a, b := <-codes, <-codes; a+b != exitConflict || a*b != 0 {
-			t.Errorf("exit codes %d and %d, want 0 and %d", a, b, exitConflict)
-		}
-		var shown struct{ Receipts []any }
-		if err := json.Unmarshal([]byte(f.lm(0, "memory", "show", "mem_"+strings.TrimPrefix(p.ID, "prop_"), "--json")), &shown); err != nil || len(shown.Receipts) != 1 {
-			t.Errorf("%d receipts, %v", len(shown.Receipts), err)
-		}
-	}
-	f.sh(`test "$(git status --porcelain | wc -l)" = 0 && git fsck --strict 2>/dev/null`)
-	f.lm(0, "verify")
-}
-
-// TestContradictionsMeet: approvals at once of proposals that contradict or repeat
-// each other are decided one after the other.
-func TestContradictionsMeet(t *testing.T) {
-	f := newForger(t)
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for round := range 3 {
-		var ids []string
-		for _, object := range []string{"postgres", "mysql", "postgres"} {
-			var p struct {
-				ID string `json:"proposal_id"`
-			}
-			args := []string{"memory", "propose", "--kind", "fact", "--subject", fmt.Sprintf("db %d", round), "--object", object, "--summary", "x", "--source", "file:x", "--json"}
-			// Another proposer each time: one's own later proposal takes the earlier one's place.
-			t.Setenv("LM_IDENTITY", fmt.Sprintf("agent:a%d", len(ids)))
-			if err := json.Unmarshal([]byte(f.lm(0, args...)), &p); err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, p.ID)
-		}
-		t.Setenv("LM_IDENTITY", "")
-		codes := make(chan int)
-		for _, id := range ids {
-			go func() {
-				cmd := exec.Command(binary, "memory", "approve", id, "--reason", "yes", "-C", f.dir)
-				cmd.Env = append(os.Environ(), asLM+"=1")
-				_ = cmd.Run()
-				codes <- cmd.ProcessState.ExitCode()
-			}()
-		}
-		won := 0
-		for range ids {
-			switch code := <-codes; code {
-			case 0:
-				won++
-			case exitConflict:
-			default:
-				t.Errorf("exit code %d", code)
-			}
-		}
-		if won != 1 {
-			t.Errorf("%d approvals were made, want 1", won)
-		}
-	}
-	f.lm(0, "verify")
 }

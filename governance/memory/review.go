@@ -92,9 +92,9 @@ func compare(p agentprotocol.Proposal, records []Record, now time.Time) (duplica
 }
 
 // Replaces says whether a proposal takes the place of an earlier one that waits:
-// same principal, scope, kind and subject.
+// same principal, scope, kind and subject. Ids are in the order of time.
 func Replaces(p, earlier agentprotocol.Proposal, status agentprotocol.ProposalStatus) bool {
-	return Pending(status) && p.ProposalID != earlier.ProposalID && p.Principal.PrincipalID == earlier.Principal.PrincipalID &&
+	return Pending(status) && p.ProposalID > earlier.ProposalID && p.Principal.PrincipalID == earlier.Principal.PrincipalID &&
 		p.Scope == earlier.Scope && p.Kind == earlier.Kind && SameSubject(p.Subject, earlier.Subject)
 }
 

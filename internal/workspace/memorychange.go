@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -33,17 +32,9 @@ type ApprovedMemory struct {
 //
 // It is decided on all records as they are: where another act comes between, it is
 // decided anew.
-func (v *Vault) Approve(ctx context.Context, id string, a memory.Approval, reason string) (out *ApprovedMemory, err error) {
-	for range approvals {
-		if out, err = v.approve(ctx, id, a, reason); !errors.Is(err, gitstore.ErrConflict) {
-			break
-		}
-	}
-	return out, err
+func (v *Vault) Approve(ctx context.Context, id string, a memory.Approval, reason string) (*ApprovedMemory, error) {
+	return anew(func() (*ApprovedMemory, error) { return v.approve(ctx, id, a, reason) })
 }
-
-// approvals is how often an approval is decided anew.
-const approvals = 5
 
 func (v *Vault) approve(ctx context.Context, id string, a memory.Approval, reason string) (*ApprovedMemory, error) {
 	m, err := v.remember(true, agentprotocol.Principal{})
@@ -89,6 +80,11 @@ func (v *Vault) approve(ctx context.Context, id string, a memory.Approval, reaso
 	w.reads = append(w.reads, memoryfile.Records.In(), vault.ConfigFile)
 	if err := known.on(steps, false); err != nil {
 		return nil, err
+	}
+	for _, old := range a.Supersede {
+		if d := known.docs[old].DTO; !m.sameScope(d.Scope, d.CreatorID, p.Scope, p.Principal.PrincipalID) {
+			return nil, agentprotocol.NewStableError(agentprotocol.ErrCodeValidationFailed, fmt.Sprintf("%s is of another %s than the proposal: %s and %s do not share theirs", old, memoryfile.ScopeName(d.Scope), d.CreatorID, p.Principal.PrincipalID))
+		}
 	}
 	if err := w.steps(steps, known.docs, reason); err != nil {
 		return nil, err

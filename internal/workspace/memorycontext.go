@@ -215,6 +215,11 @@ func (m *remembering) reaches(s agentprotocol.Scope, author string) bool {
 // sees says whether the principal sees what somebody wrote in a scope that it may
 // read: another's session is none of its own.
 func (m *remembering) sees(s agentprotocol.Scope, author string) bool {
+	return m.tree.Sees(m.principal, s, m.home(author))
+}
+
+// home is the scope of an author who says nothing of it.
+func (m *remembering) home(author string) agentprotocol.Scope {
 	home, known := m.homes[author]
 	if !known {
 		home = m.tree.Project()
@@ -223,7 +228,7 @@ func (m *remembering) sees(s agentprotocol.Scope, author string) bool {
 		}
 		m.homes[author] = home
 	}
-	return m.tree.Sees(m.principal, s, home)
+	return home
 }
 
 func (m *remembering) seesRecord(r *memory.Record) bool { return m.sees(r.Scope, r.CreatorID) }

@@ -44,6 +44,24 @@ type Proposed struct {
 // in one commit. Of p the id, time and principal are set here; what it states of
 // the principal may narrow it. draft keeps it unreviewed.
 func (v *Vault) Propose(ctx context.Context, p agentprotocol.Proposal, draft bool) (*Proposed, error) {
+	return anew(func() (*Proposed, error) { return v.propose(ctx, p, draft) })
+}
+
+// decisions is how often an act is decided at most.
+const decisions = 16
+
+// anew decides on an act, and again where another one came between: each is decided
+// on all that was there before it.
+func anew[T any](decide func() (T, error)) (out T, err error) {
+	for range decisions {
+		if out, err = decide(); !errors.Is(err, gitstore.ErrConflict) {
+			break
+		}
+	}
+	return out, err
+}
+
+func (v *Vault) propose(ctx context.Context, p agentprotocol.Proposal, draft bool) (*Proposed, error) {
 	m, err := v.remember(false, p.Principal)
 	if err != nil {
 		return nil, err
@@ -91,6 +109,7 @@ func (m *remembering) mayPropose() error {
 // proposed commits a proposal, with its record where nobody has to approve it.
 func (w *remembered) proposed(ctx context.Context, out *Proposed) error {
 	if out.Review.Status == agentprotocol.ProposalStatusApproved {
+		w.reads = append(w.reads, memoryfile.Records.In())
 		id := memoryfile.RecordOf(out.Proposal.ProposalID)
 		steps, err := memory.Approve(out.Proposal, out.Review, memory.Approval{}, id, nil, w.now)
 		if err != nil {
@@ -110,13 +129,17 @@ func (w *remembered) proposed(ctx context.Context, out *Proposed) error {
 }
 
 // review reviews a proposal against the records of its scope and takes earlier
-// ones of the same subject out of the queue.
+// ones of the same subject out of the queue, unless it is rejected itself.
 func (w *remembered) review(ctx context.Context, p agentprotocol.Proposal, out *Proposed) error {
 	records, err := w.related(ctx, p)
 	if err != nil {
 		return err
 	}
 	out.Review = memory.Review(p, w.principal, w.tree, w.config.Policy.Memory, records, w.now)
+	if out.Review.Status == agentprotocol.ProposalStatusRejected {
+		return nil
+	}
+	w.reads = append(w.reads, memoryfile.Proposals.In())
 	earlier, err := w.sound()
 	if err != nil {
 		return err
@@ -138,6 +161,12 @@ func (w *remembered) review(ctx context.Context, p agentprotocol.Proposal, out *
 	return nil
 }
 
+// sameScope says whether two scopes are one for their authors: a session or task
+// that is not listed hangs under its author's.
+func (m *remembering) sameScope(a agentprotocol.Scope, author string, b agentprotocol.Scope, another string) bool {
+	return a == b && slices.Equal(m.tree.Line(a, m.home(author)), m.tree.Line(b, m.home(another)))
+}
+
 // related are the whole records that a proposal may repeat or contradict: of its
 // scope and kind, with its subject.
 func (m *remembering) related(ctx context.Context, p agentprotocol.Proposal) ([]memory.Record, error) {
@@ -145,7 +174,7 @@ func (m *remembering) related(ctx context.Context, p agentprotocol.Proposal) ([]
 	err := m.v.withMemories(ctx, m.at, func(x *memories) error {
 		out = nil
 		for _, c := range x.candidates(nil) {
-			if c.Record.Scope == p.Scope && c.Record.Kind == p.Kind && memory.SameSubject(c.Record.Subject, p.Subject) {
+			if c.Record.Kind == p.Kind && memory.SameSubject(c.Record.Subject, p.Subject) && m.sameScope(c.Record.Scope, c.Record.CreatorID, p.Scope, p.Principal.PrincipalID) {
 				r, err := x.record(c.Place)
 				if err != nil {
 					return err
@@ -280,6 +309,10 @@ func (w *remembered) stepped(r memory.Record, now, before recordDoc) (recordDoc,
 
 // Submit reviews a draft of the caller's own.
 func (v *Vault) Submit(ctx context.Context, id string) (*Proposed, error) {
+	return anew(func() (*Proposed, error) { return v.submit(ctx, id) })
+}
+
+func (v *Vault) submit(ctx context.Context, id string) (*Proposed, error) {
 	m, err := v.remember(false, agentprotocol.Principal{})
 	if err != nil {
 		return nil, err
