@@ -2,6 +2,7 @@ package memory
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"longmemory.dev/lm/agentprotocol"
@@ -145,7 +146,10 @@ func Expire(id string, by Principal, records []Record, now time.Time) ([]Step, e
 
 // Restore confirms a record again that was superseded or has expired. One whose
 // expires_at has come needs another: nil keeps it, the zero time takes it away.
-func Restore(id string, expires *time.Time, by Principal, records []Record, now time.Time) ([]Step, error) {
+// related are records of its scope, kind and subject: as long as one of them says
+// something else it is conflict_required, with the ids as the detail
+// "conflicting_memory_ids".
+func Restore(id string, expires *time.Time, by Principal, records, related []Record, now time.Time) ([]Step, error) {
 	if err := confirming(by, "restore"); err != nil {
 		return nil, err
 	}
@@ -168,6 +172,16 @@ func Restore(id string, expires *time.Time, by Principal, records []Record, now 
 	}
 	if last.IsExpired(now) {
 		return nil, refuse(agentprotocol.ErrCodeValidationFailed, "the time of %s has passed (%s); give another with --expires-at, or \"\" for none", id, last.ExpiresAt.Format(time.RFC3339))
+	}
+	var against []string
+	for _, other := range related {
+		if other.ID != id && Contradicts(*last, other, now) {
+			against = append(against, other.ID)
+		}
+	}
+	if len(against) > 0 {
+		e := agentprotocol.NewStableError(agentprotocol.ErrCodeConflictRequired, strings.Join(against, ", ")+" say something else of the same subject; take that out of use first: lm memory supersede "+against[0])
+		return nil, e.WithDetail("conflicting_memory_ids", strings.Join(against, ","))
 	}
 	return b.steps, nil
 }

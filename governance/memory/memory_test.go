@@ -312,7 +312,7 @@ func TestConflictsAgree(t *testing.T) {
 			case 3:
 				steps, err = memory.Expire(id, alice, b.list(), now)
 			case 4:
-				steps, err = memory.Restore(id, nil, alice, b.list(), now)
+				steps, err = memory.Restore(id, nil, alice, b.list(), b.list(), now)
 			case 5:
 				steps, err = memory.Resolve(id, nil, rapid.Bool().Draw(t, "both"), alice, b.list(), now)
 			}
@@ -345,7 +345,7 @@ func TestNobodyElseChangesWhatIsConfirmed(t *testing.T) {
 	agent.Capabilities = append(agent.Capabilities, "confirm")
 	_, err = memory.Expire("mem_1", agent, records, now)
 	wantCode(t, "expire with confirm", err, "")
-	_, err = memory.Restore("mem_1", nil, agent, records, now)
+	_, err = memory.Restore("mem_1", nil, agent, records, nil, now)
 	wantCode(t, "restore what is confirmed", err, "validation_failed")
 	_, err = memory.Supersede("mem_9", "", agent, records, now)
 	wantCode(t, "supersede nothing", err, "validation_failed")

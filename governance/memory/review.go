@@ -103,6 +103,16 @@ func Pending(s agentprotocol.ProposalStatus) bool {
 	return s == agentprotocol.ProposalStatusDraftSaved || s == agentprotocol.ProposalStatusApprovalRequired || s == agentprotocol.ProposalStatusConflictRequired
 }
 
-// SameSubject says whether two subjects are told to be one; an empty one is
-// nobody's.
+// Subject is a subject as two are told to be one; "" is nobody's.
+func Subject(text string) string { return folded(text) }
+
+// SameSubject says whether two subjects are told to be one.
 func SameSubject(a, b string) bool { return folded(a) != "" && folded(a) == folded(b) }
+
+// Contradicts says whether of two records about one subject each says something
+// else, and both count at a time.
+func Contradicts(a, b Record, now time.Time) bool {
+	p := agentprotocol.Proposal{Scope: b.Scope, Kind: a.Kind, Subject: a.Subject, Object: a.Object, Summary: a.Summary}
+	_, conflicts := compare(p, []Record{b}, now)
+	return len(conflicts) > 0 && a.IsRecallable() && !a.IsExpired(now)
+}

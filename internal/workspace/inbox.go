@@ -76,39 +76,93 @@ func (b *inbox) reasoned(command string) string {
 	return command
 }
 
-func (b *inbox) pending(context.Context) error {
+// pending looks for proposals that wait, and those of which a record was made that
+// something is wrong with.
+func (b *inbox) pending(ctx context.Context) error {
 	docs, err := b.proposals(ProposalsAsk{All: true})
 	if err != nil {
 		return err
 	}
-	for _, d := range docs {
-		p, review := d.DTO.Proposal, d.DTO.Review
-		if record := memoryfile.RecordOf(p.ProposalID); d.Settled {
-			b.add("conflict", record, titleOf(p.Subject, p.Summary), "approved, and its proposal was "+string(d.Stored)+" elsewhere: "+review.Message, "lm memory show "+record)
-			continue
-		}
-		if !memory.Pending(review.Status) {
-			continue
-		}
-		detail := fmt.Sprintf("%s, %s by %s", review.Status, p.Kind, p.Principal.PrincipalID)
-		if review.Message != "" {
-			detail += ": " + review.Message
-		}
-		if p.Principal.PrincipalID == b.principal.PrincipalID && !b.config.Policy.Memory.SelfApproval && review.Status != agentprotocol.ProposalStatusDraftSaved {
-			detail += "; somebody else approves it"
-		}
-		command := b.reasoned("lm memory approve " + p.ProposalID)
-		switch review.Status {
-		case agentprotocol.ProposalStatusDraftSaved:
-			if p.Principal.PrincipalID != b.principal.PrincipalID {
-				continue // its author's
+	before := len(b.out.Items)
+	return b.v.withMemories(ctx, b.at, func(x *memories) error {
+		b.out.Items = b.out.Items[:before]
+		subjects := x.subjects()
+		for _, d := range docs {
+			if d.made.used() {
+				b.madeOf(d)
+			} else if err := b.waits(x, subjects, d); err != nil {
+				return err
 			}
-			command = "lm memory submit " + p.ProposalID
-		case agentprotocol.ProposalStatusConflictRequired:
-			command = b.reasoned("lm memory approve " + p.ProposalID + " --supersede " + strings.Join(review.ConflictingMemoryIDs, " --supersede "))
 		}
-		b.add("proposal", p.ProposalID, titleOf(p.Subject, p.Summary), detail, command)
+		return nil
+	})
+}
+
+// madeOf tells of a record that does not count, or whose proposal was settled
+// otherwise elsewhere.
+func (b *inbox) madeOf(d listed) {
+	p := d.DTO.Proposal
+	record, title := memoryfile.RecordOf(p.ProposalID), titleOf(p.Subject, p.Summary)
+	switch {
+	case d.made.flaw != nil:
+		b.add("conflict", record, title, "agents do not get it: "+d.made.flaw.Error(), "lm verify")
+	case !memory.Pending(d.Stored) && d.Stored != agentprotocol.ProposalStatusApproved && d.made.doc.DTO.IsRecallable():
+		b.add("conflict", record, title, "approved, and its proposal was "+string(d.Stored)+" elsewhere: "+d.DTO.Review.Message, "lm memory show "+record)
 	}
+}
+
+// waits tells of a proposal that waits, with what can be done about it now: since it
+// was reviewed the records may have changed.
+func (b *inbox) waits(x *memories, subjects map[subject][]memory.Candidate, d listed) error {
+	p, status := d.DTO.Proposal, d.DTO.Review.Status
+	title, mine := titleOf(p.Subject, p.Summary), p.Principal.PrincipalID == b.principal.PrincipalID
+	switch {
+	case !memory.Pending(status):
+		return nil
+	case status == agentprotocol.ProposalStatusDraftSaved:
+		if mine { // another's waits for its author
+			b.add("proposal", p.ProposalID, title, fmt.Sprintf("%s, %s by %s", status, p.Kind, p.Principal.PrincipalID), "lm memory submit "+p.ProposalID)
+		}
+		return nil
+	}
+	related, err := b.relatedIn(x, subjects, p)
+	if err != nil {
+		return err
+	}
+	review, err := b.reviewNow(p, related)
+	if err != nil {
+		review = agentprotocol.ProposalReview{Status: agentprotocol.ProposalStatusRejected, Message: err.Error()}
+	}
+	detail := fmt.Sprintf("%s, %s by %s", review.Status, p.Kind, p.Principal.PrincipalID)
+	if review.Message != "" {
+		detail += ": " + review.Message
+	}
+	command := b.reasoned("lm memory approve " + p.ProposalID)
+	refused := memory.MayApprove(p, status, b.principal, b.tree, b.config.Policy.Memory)
+	switch {
+	case d.made != nil: // without receipts
+		detail, command = detail+"; "+d.made.flaw.Error(), "lm verify"
+	case review.Status == agentprotocol.ProposalStatusRejected:
+		command = "lm memory reject " + p.ProposalID + ` --reason "…"`
+		if memory.MayReject(p, status, false, b.principal, b.tree) != nil {
+			command = "lm memory show " + p.ProposalID
+		}
+	case refused != nil:
+		command = "lm memory show " + p.ProposalID
+		if detail += "; you may not approve it"; mine {
+			detail += ": somebody else does"
+		}
+	case review.Status == agentprotocol.ProposalStatusConflictRequired:
+		command = b.reasoned("lm memory approve " + p.ProposalID + " --supersede " + strings.Join(review.ConflictingMemoryIDs, " --supersede "))
+		for _, id := range review.ConflictingMemoryIDs {
+			if _, onBranch, err := b.recordDoc(id); err == nil && onBranch {
+				detail += "; nobody approved " + id + ", which is changed by itself first"
+				command = b.reasoned("lm memory supersede " + id)
+				break
+			}
+		}
+	}
+	b.add("proposal", p.ProposalID, title, detail, command)
 	return nil
 }
 
@@ -127,13 +181,53 @@ func (b *inbox) memories(ctx context.Context) error {
 	before := len(b.out.Items)
 	err := b.v.withMemories(ctx, b.at, func(x *memories) (err error) {
 		b.out.Items = b.out.Items[:before]
-		updated, err = b.records(x)
+		if updated, err = b.records(x); err == nil {
+			err = b.contradictions(x)
+		}
 		return err
 	})
+	if err == nil && b.reads.Commit != "" && b.reads.Commit != b.at.Commit {
+		// Feedback is of what agents read.
+		err = b.v.withMemories(ctx, loaded{Snapshot: b.reads}, func(x *memories) error {
+			for _, c := range x.candidates(nil) {
+				if _, here := updated[c.Record.ID]; !here && b.reaches(c.Record.Scope, c.Record.CreatorID) {
+					updated[c.Record.ID] = c.Record.UpdatedAt
+				}
+			}
+			return nil
+		})
+	}
 	if err != nil {
 		return err
 	}
 	return b.feedback(updated)
+}
+
+// contradictions tells of confirmed records that say different things of one subject,
+// as branches that were joined may leave them.
+func (b *inbox) contradictions(x *memories) error {
+	for _, group := range x.subjects() {
+		var confirmed []memory.Record
+		for _, c := range group {
+			if len(group) < 2 || c.Record.State != agentprotocol.LifecycleConfirmed || !b.reaches(c.Record.Scope, c.Record.CreatorID) {
+				continue
+			}
+			r, err := x.record(c.Place)
+			if err != nil {
+				return err
+			}
+			confirmed = append(confirmed, r)
+		}
+		for i, r := range confirmed {
+			for _, later := range confirmed[i+1:] {
+				if b.sameScope(r.Scope, r.CreatorID, later.Scope, later.CreatorID) && memory.Contradicts(r, later, b.now) {
+					b.add("conflict", r.ID, titleOf(r.Subject, r.Summary), "says something else than "+later.ID+", and both are confirmed", b.reasoned("lm memory supersede "+r.ID+" --by "+later.ID))
+					break
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // records looks at each memory, and gives the time of its last change by id.

@@ -22,7 +22,8 @@ import (
 // things lie.
 type remembering struct {
 	v         *Vault
-	at        loaded // what is read
+	at        loaded   // what is read
+	reads     Snapshot // what agents read, which may be another commit; zero if that is not to be had
 	config    *vault.Config
 	tree      *memory.Tree
 	who       governance.Who // for assets that sources name
@@ -39,15 +40,19 @@ func (v *Vault) remember(head bool, stated agentprotocol.Principal) (*rememberin
 	if v.Repo == nil {
 		return nil, fmt.Errorf("%w: %s is no Git repository, and memories are kept in commits; run: git init && git add -A && git commit", gitstore.ErrNoRepository, v.Dir)
 	}
-	read := func() (loaded, error) { return v.trusted(Revision{}) }
+	at, err := v.trusted(Revision{})
+	reads := at.Snapshot
 	if head {
-		read = func() (loaded, error) { return v.commit("HEAD") }
+		at, err = v.commit("HEAD")
 	}
-	at, err := read()
 	if err != nil {
 		return nil, err
 	}
-	return v.rememberAt(at, stated)
+	m, err := v.rememberAt(at, stated)
+	if err == nil {
+		m.reads = reads
+	}
+	return m, err
 }
 
 // rememberAt begins a call about memory as it is at a commit.

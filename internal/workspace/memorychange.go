@@ -41,12 +41,15 @@ func (v *Vault) approve(ctx context.Context, id string, a memory.Approval, reaso
 	if err != nil {
 		return nil, err
 	}
-	d, used, err := m.proposalUsed(id)
+	d, made, err := m.proposalMade(id)
 	if err != nil {
 		return nil, err
 	}
 	p, status := d.DTO.Proposal, d.DTO.Review.Status
-	if used {
+	switch {
+	case made != nil && made.flaw != nil:
+		return nil, fmt.Errorf("%w: something lies where the memory of %s lies: %w", ErrConflict, id, made.flaw)
+	case made != nil:
 		status = agentprotocol.ProposalStatusApproved
 	}
 	if err := memory.MayApprove(p, status, m.principal, m.tree, m.config.Policy.Memory); err != nil {
@@ -59,14 +62,12 @@ func (v *Vault) approve(ctx context.Context, id string, a memory.Approval, reaso
 	if err != nil {
 		return nil, err
 	}
-	// The proposer is who vault.yaml says now, not what the file says of them.
-	proposer, err := memory.PrincipalOf(m.config, vault.Subject(p.Principal.PrincipalID), "")
-	if err != nil {
-		return nil, fmt.Errorf("who proposed it: %w", err)
+	if err := m.upToDate(ctx, p, related); err != nil {
+		return nil, err
 	}
-	review := memory.Review(p, proposer, m.tree, m.config.Policy.Memory, related, m.now)
-	if review.Status == agentprotocol.ProposalStatusApproved { // confirmed by a person here
-		review.Status = agentprotocol.ProposalStatusApprovalRequired
+	review, err := m.reviewNow(p, related)
+	if err != nil {
+		return nil, err
 	}
 	known, err := m.gather(append(append([]string{}, review.ConflictingMemoryIDs...), a.Supersede...))
 	if err != nil {
@@ -107,6 +108,20 @@ func (v *Vault) approve(ctx context.Context, id string, a memory.Approval, reaso
 	return out, nil
 }
 
+// reviewNow reviews a proposal for a person who is to approve it, among the records as
+// they are. The proposer is who vault.yaml says now, not what the file says of them.
+func (m *remembering) reviewNow(p agentprotocol.Proposal, related []memory.Record) (agentprotocol.ProposalReview, error) {
+	proposer, err := memory.PrincipalOf(m.config, vault.Subject(p.Principal.PrincipalID), "")
+	if err != nil {
+		return agentprotocol.ProposalReview{}, fmt.Errorf("who proposed it: %w", err)
+	}
+	review := memory.Review(p, proposer, m.tree, m.config.Policy.Memory, related, m.now)
+	if review.Status == agentprotocol.ProposalStatusApproved { // confirmed by a person here
+		review.Status = agentprotocol.ProposalStatusApprovalRequired
+	}
+	return review, nil
+}
+
 // needsReason asks for a reason where the vault does.
 func (m *remembering) needsReason(reason string) error {
 	if m.config.Policy.RequireReason && reason == "" {
@@ -121,11 +136,11 @@ func (v *Vault) Reject(ctx context.Context, id, reason string) (*Proposed, error
 	if err != nil {
 		return nil, err
 	}
-	d, used, err := m.proposalUsed(id)
+	d, made, err := m.proposalMade(id)
 	if err != nil {
 		return nil, err
 	}
-	if err := memory.MayReject(d.DTO.Proposal, d.DTO.Review.Status, used, m.principal, m.tree); err != nil {
+	if err := memory.MayReject(d.DTO.Proposal, d.DTO.Review.Status, made.used(), m.principal, m.tree); err != nil {
 		return nil, err
 	}
 	if reason == "" {
@@ -165,7 +180,7 @@ func (g *gathered) on(steps []memory.Step, branch bool) error {
 	for _, s := range steps {
 		if g.docs[s.Record.ID] != nil && g.branch[s.Record.ID] != branch {
 			return agentprotocol.NewStableError(agentprotocol.ErrCodeValidationFailed,
-				fmt.Sprintf("%s lies on another branch than the rest (%s holds what agents confirmed); change it by itself first", s.Record.ID, g.name))
+				fmt.Sprintf("%s lies on another branch than the rest (%s holds what nobody approved); change it by itself first: lm memory supersede %s", s.Record.ID, g.name, s.Record.ID))
 		}
 	}
 	return nil
@@ -218,6 +233,11 @@ func (m *remembering) recordDoc(id string) (d recordDoc, onBranch bool, err erro
 	if uncounted != nil {
 		return nil, false, uncounted
 	}
+	if ahead := m.reads; ahead.Commit != "" && ahead.Commit != m.at.Commit {
+		if docs, err := findAll[memory.Record](m.v, ahead.Commit, memoryfile.Records, id); err == nil && len(docs) > 0 && m.reaches(docs[0].DTO.Scope, docs[0].DTO.CreatorID) {
+			return nil, false, fmt.Errorf("%w: agents read %s at %s, which this branch does not have; run: git merge %s", ErrNotFound, id, ahead.Ref, ahead.Ref)
+		}
+	}
 	return nil, false, fmt.Errorf("%w: there is no memory %s at %s that you may read", ErrNotFound, id, m.at.Ref)
 }
 
@@ -263,7 +283,7 @@ type ChangedMemory struct {
 }
 
 // changeMemory takes steps on records and writes them where they lie.
-func (v *Vault) changeMemory(ctx context.Context, ids []string, verb, reason string, decide func(by memory.Principal, records []memory.Record, now time.Time) ([]memory.Step, error)) (*ChangedMemory, error) {
+func (v *Vault) changeMemory(ctx context.Context, ids []string, verb, reason string, decide func(m *remembering, records []memory.Record) ([]memory.Step, error)) (*ChangedMemory, error) {
 	m, err := v.remember(true, agentprotocol.Principal{})
 	if err != nil {
 		return nil, err
@@ -272,7 +292,7 @@ func (v *Vault) changeMemory(ctx context.Context, ids []string, verb, reason str
 	if err != nil {
 		return nil, err
 	}
-	steps, err := decide(m.principal, known.records(), m.now)
+	steps, err := decide(m, known.records())
 	if err != nil {
 		return nil, err
 	}
@@ -352,29 +372,34 @@ func (v *Vault) SupersedeMemory(ctx context.Context, id, by, reason string) (*Ch
 	if by != "" {
 		ids = append(ids, by)
 	}
-	return v.changeMemory(ctx, ids, "Supersede", reason, func(who memory.Principal, records []memory.Record, now time.Time) ([]memory.Step, error) {
-		return memory.Supersede(id, by, who, records, now)
+	return v.changeMemory(ctx, ids, "Supersede", reason, func(m *remembering, records []memory.Record) ([]memory.Step, error) {
+		return memory.Supersede(id, by, m.principal, records, m.now)
 	})
 }
 
 // ExpireMemory ends a record.
 func (v *Vault) ExpireMemory(ctx context.Context, id, reason string) (*ChangedMemory, error) {
-	return v.changeMemory(ctx, []string{id}, "Expire", reason, func(who memory.Principal, records []memory.Record, now time.Time) ([]memory.Step, error) {
-		return memory.Expire(id, who, records, now)
+	return v.changeMemory(ctx, []string{id}, "Expire", reason, func(m *remembering, records []memory.Record) ([]memory.Step, error) {
+		return memory.Expire(id, m.principal, records, m.now)
 	})
 }
 
 // RestoreMemory confirms a record again; expires nil keeps its time, zero takes
 // it away.
 func (v *Vault) RestoreMemory(ctx context.Context, id string, expires *time.Time, reason string) (*ChangedMemory, error) {
-	return v.changeMemory(ctx, []string{id}, "Restore", reason, func(who memory.Principal, records []memory.Record, now time.Time) ([]memory.Step, error) {
-		return memory.Restore(id, expires, who, records, now)
+	return v.changeMemory(ctx, []string{id}, "Restore", reason, func(m *remembering, records []memory.Record) ([]memory.Step, error) {
+		r := records[0]
+		related, err := m.related(ctx, agentprotocol.Proposal{Scope: r.Scope, Kind: r.Kind, Subject: r.Subject, Principal: agentprotocol.Principal{PrincipalID: r.CreatorID}})
+		if err != nil {
+			return nil, err
+		}
+		return memory.Restore(id, expires, m.principal, records, related, m.now)
 	})
 }
 
 // ResolveMemory ends a conflict in a record's favour, or, with keepBoth, of all.
 func (v *Vault) ResolveMemory(ctx context.Context, id string, supersede []string, keepBoth bool, reason string) (*ChangedMemory, error) {
-	return v.changeMemory(ctx, []string{id}, "Resolve", reason, func(who memory.Principal, records []memory.Record, now time.Time) ([]memory.Step, error) {
-		return memory.Resolve(id, supersede, keepBoth, who, records, now)
+	return v.changeMemory(ctx, []string{id}, "Resolve", reason, func(m *remembering, records []memory.Record) ([]memory.Step, error) {
+		return memory.Resolve(id, supersede, keepBoth, m.principal, records, m.now)
 	})
 }

@@ -16,8 +16,9 @@ import (
 	"longmemory.dev/lm/vault/memoryfile"
 )
 
-// KeptSettled is how long the memory branch keeps a proposal that was approved,
-// rejected or superseded, after its last receipt there.
+// KeptSettled is how long the memory branch keeps a proposal that was rejected or
+// superseded, after its last receipt there, and one that was approved, after its
+// approval got to where agents read.
 const KeptSettled = 30 * 24 * time.Hour
 
 // Synced is what a sync did with the memory branch.
@@ -190,21 +191,27 @@ func differences(a, b map[string]vault.File) []string {
 }
 
 // settledHere says whether a person of this side did last what happened to a
-// document, and nobody but an agent did on the other.
+// document, and nobody but an agent did on the other, or the other pruned it.
 func settledHere(id string, ours, theirs map[string]vault.File) bool {
-	by := func(files map[string]vault.File) (kind string) {
+	by := func(files map[string]vault.File) (kind string, there bool) {
 		seq := 0
 		for p, f := range files {
-			if !strings.HasPrefix(p, "receipts/") || idOfPath(p) != id {
+			if idOfPath(p) != id {
+				continue
+			}
+			if !strings.HasPrefix(p, "receipts/") {
+				there = true
 				continue
 			}
 			if r, err := vault.ParseReceipt(f); err == nil && r.Seq > seq {
 				seq, kind = r.Seq, r.Actor.Kind()
 			}
 		}
-		return kind
+		return kind, there
 	}
-	return by(ours) == vault.KindUser && by(theirs) == vault.KindAgent
+	here, kept := by(ours)
+	other, there := by(theirs)
+	return kept && !there || here == vault.KindUser && other == vault.KindAgent
 }
 
 // merge puts into a change what theirs has that ours has not, by what both came
@@ -274,16 +281,27 @@ func (m *remembering) prune(ctx context.Context, out *Synced) error {
 		return err
 	}
 	for _, d := range docs {
-		used, err := m.used(d)
+		if m.now.Sub(d.DTO.CreatedAt) < KeptSettled {
+			continue
+		}
+		made, err := m.recordOf(d)
 		if err != nil {
 			return err
-		}
-		if !used && memory.Pending(d.DTO.Review.Status) || m.now.Sub(d.DTO.CreatedAt) < KeptSettled {
-			continue
 		}
 		chain, err := m.v.chainOf(m.tip, m.config, memoryfile.Proposals.SubjectOf(d.DTO.ProposalID))
 		if err != nil || len(chain) == 0 || m.now.Sub(chain.Last().At) < KeptSettled {
 			continue // what does not hold together is left for a person to see
+		}
+		switch {
+		case made.used() && (made.flaw != nil || made.commit != m.reads.Commit):
+			continue // its approval may still be lost, with the branch that it is on
+		case made.used():
+			approval, err := m.v.chainOf(made.commit, m.config, memoryfile.Records.SubjectOf(made.doc.DTO.ID))
+			if err != nil || m.now.Sub(approval[0].At) < KeptSettled {
+				continue
+			}
+		case memory.Pending(d.DTO.Review.Status) || d.DTO.Review.Status == agentprotocol.ProposalStatusApproved:
+			continue
 		}
 		c.Files[m.v.inRepo(d.File.Path)] = nil
 		for _, r := range chain {

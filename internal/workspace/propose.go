@@ -19,12 +19,12 @@ import (
 // proposalDoc is a proposal as it lies on the memory branch.
 type proposalDoc = *memoryfile.Document[memoryfile.Proposal]
 
-// listed is a proposal in a list. Settled says that a record was made of it although
-// its file says that it was rejected or superseded, which Stored tells.
+// listed is a proposal in a list, with the record that was made of it. Stored is what
+// its own file says became of it.
 type listed struct {
 	proposalDoc
-	Settled bool
-	Stored  agentprotocol.ProposalStatus
+	made   *madeRecord
+	Stored agentprotocol.ProposalStatus
 }
 
 // Proposed is a proposal with its review, as its file has them, and what was
@@ -145,11 +145,12 @@ func (w *remembered) review(ctx context.Context, p agentprotocol.Proposal, out *
 		return err
 	}
 	for _, old := range earlier {
-		used, err := w.used(old)
-		if err != nil {
-			return err
+		if !memory.Replaces(p, old.DTO.Proposal, old.DTO.Review.Status) {
+			continue
 		}
-		if used || !memory.Replaces(p, old.DTO.Proposal, old.DTO.Review.Status) {
+		if made, err := w.recordOf(old); err != nil {
+			return err
+		} else if made.used() {
 			continue
 		}
 		review := agentprotocol.ProposalReview{ProposalID: old.DTO.ProposalID, Status: agentprotocol.ProposalStatusSuperseded, Reason: old.DTO.Review.Reason, Message: p.ProposalID + " takes its place"}
@@ -171,49 +172,130 @@ func (m *remembering) sameScope(a agentprotocol.Scope, author string, b agentpro
 // scope and kind, with its subject.
 func (m *remembering) related(ctx context.Context, p agentprotocol.Proposal) ([]memory.Record, error) {
 	var out []memory.Record
-	err := m.v.withMemories(ctx, m.at, func(x *memories) error {
-		out = nil
-		for _, c := range x.candidates(nil) {
-			if c.Record.Kind == p.Kind && memory.SameSubject(c.Record.Subject, p.Subject) && m.sameScope(c.Record.Scope, c.Record.CreatorID, p.Scope, p.Principal.PrincipalID) {
-				r, err := x.record(c.Place)
-				if err != nil {
-					return err
-				}
-				out = append(out, r)
-			}
-		}
-		return nil
+	err := m.v.withMemories(ctx, m.at, func(x *memories) (err error) {
+		out, err = m.relatedIn(x, x.subjects(), p)
+		return err
 	})
 	return out, err
 }
 
-// used says whether a record that counts was made of a proposal, at HEAD or where
-// agents read.
-func (m *remembering) used(d proposalDoc) (bool, error) {
-	file := memoryfile.Records.Path(memoryfile.RecordOf(d.DTO.ProposalID), d.DTO.CreatedAt)
-	head, err := m.v.resolve("HEAD")
-	if err != nil {
-		return false, err
-	}
-	for _, commit := range []gitstore.Hash{head, m.at.Commit} {
-		there, err := m.v.Repo.Exists(commit, m.v.inRepo(file))
-		if err != nil {
-			return false, err
+// subject is what records have in common that may repeat or contradict each other.
+type subject struct {
+	kind agentprotocol.MemoryKind
+	text string
+}
+
+// subjects are the records of an index by what they are about, if they say so.
+func (m *memories) subjects() map[subject][]memory.Candidate {
+	out := map[subject][]memory.Candidate{}
+	for _, c := range m.candidates(nil) {
+		if text := memory.Subject(c.Record.Subject); text != "" {
+			about := subject{c.Record.Kind, text}
+			out[about] = append(out[about], c)
 		}
-		if !there {
+	}
+	return out
+}
+
+// relatedIn is related in an index.
+func (m *remembering) relatedIn(x *memories, subjects map[subject][]memory.Candidate, p agentprotocol.Proposal) ([]memory.Record, error) {
+	var out []memory.Record
+	for _, c := range subjects[subject{p.Kind, memory.Subject(p.Subject)}] {
+		if !m.sameScope(c.Record.Scope, c.Record.CreatorID, p.Scope, p.Principal.PrincipalID) {
 			continue
 		}
-		f, err := m.v.Repo.File(commit, m.v.inRepo(file), maxConfig)
+		r, err := x.record(c.Place)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		f.Path = file
-		record, err := memoryfile.Read[memory.Record](f)
-		if err == nil && m.stands(commit, record, false) == nil {
-			return true, nil
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// upToDate refuses to decide on records of which agents read others by now.
+func (m *remembering) upToDate(ctx context.Context, p agentprotocol.Proposal, related []memory.Record) error {
+	if m.reads.Commit == "" || m.reads.Commit == m.at.Commit {
+		return nil
+	}
+	there := *m
+	there.at = loaded{Snapshot: m.reads}
+	others, err := there.related(ctx, p)
+	if err != nil {
+		return err
+	}
+	for _, r := range others {
+		if !slices.ContainsFunc(related, func(here memory.Record) bool { return here.ID == r.ID }) {
+			return fmt.Errorf("%w: agents read %s at %s, which this branch does not have; run: git merge %s", ErrConflict, r.ID, m.reads.Ref, m.reads.Ref)
 		}
 	}
-	return false, nil
+	return nil
+}
+
+// madeRecord is what lies where the record of a proposal lies.
+type madeRecord struct {
+	doc    recordDoc     // nil: its file is none, or is gone
+	commit gitstore.Hash // where it is read: where agents read, if it counts there
+	acted  bool          // receipts say that it was made: the proposal is used
+	flaw   error         // why it counts for nothing; nil: it counts
+}
+
+// used says that a record was made of the proposal, whatever became of that. Another
+// file in its place does not hide the proposal.
+func (r *madeRecord) used() bool { return r != nil && r.acted }
+
+// recordOf finds the record of a proposal where agents read and at HEAD: the first
+// that counts, else what lies in its place; nil if nothing does.
+func (m *remembering) recordOf(d proposalDoc) (*madeRecord, error) {
+	id := memoryfile.RecordOf(d.DTO.ProposalID)
+	file := memoryfile.Records.Path(id, d.DTO.CreatedAt)
+	head, err := m.v.resolve("HEAD")
+	if err != nil {
+		return nil, err
+	}
+	var out *madeRecord
+	commits := []gitstore.Hash{m.reads.Commit, m.at.Commit, head}
+	for i, commit := range commits {
+		if commit == "" || slices.Contains(commits[:i], commit) {
+			continue
+		}
+		made, err := m.recordAt(commit, id, file)
+		if err != nil {
+			return nil, err
+		}
+		if made != nil && (out == nil || made.flaw == nil || made.acted && !out.acted) {
+			out = made
+		}
+		if made != nil && made.flaw == nil {
+			break
+		}
+	}
+	return out, nil
+}
+
+// recordAt looks for a record, or what is left of it, at a commit.
+func (m *remembering) recordAt(commit gitstore.Hash, id, file string) (*madeRecord, error) {
+	made := &madeRecord{commit: commit}
+	there, err := m.v.Repo.Exists(commit, m.v.inRepo(file))
+	if err == nil {
+		made.acted, err = m.v.Repo.Exists(commit, m.v.inRepo(memoryfile.Records.Receipts()+"/"+id))
+	}
+	if err != nil || !there && !made.acted {
+		return nil, err
+	}
+	if !there {
+		made.flaw = vault.Problem{Severity: vault.Error, Path: file, Line: 1, Column: 1, Message: "this memory is gone, and its receipts are there", Mend: "bring it back from Git: git log -- " + m.v.inRepo(file)}
+		return made, nil
+	}
+	f, err := m.v.Repo.File(commit, m.v.inRepo(file), maxConfig)
+	if err != nil {
+		return nil, err
+	}
+	f.Path = file
+	if made.doc, made.flaw = memoryfile.Read[memory.Record](f); made.flaw == nil {
+		made.flaw = m.stands(commit, made.doc, false)
+	}
+	return made, nil
 }
 
 // reviewed gives a proposal another review, with a receipt.
@@ -363,12 +445,12 @@ func (m *remembering) proposal(id string) (proposalDoc, error) {
 	return d, nil
 }
 
-// proposalUsed is proposal and used.
-func (m *remembering) proposalUsed(id string) (d proposalDoc, used bool, err error) {
+// proposalMade is proposal and recordOf.
+func (m *remembering) proposalMade(id string) (d proposalDoc, made *madeRecord, err error) {
 	if d, err = m.proposal(id); err == nil {
-		used, err = m.used(d)
+		made, err = m.recordOf(d)
 	}
-	return d, used, err
+	return d, made, err
 }
 
 // sound reads the proposals that are what their receipts say; of the others lm
@@ -459,12 +541,10 @@ func (m *remembering) proposals(ask ProposalsAsk) ([]listed, error) {
 	var out []listed
 	for _, doc := range docs {
 		d := listed{proposalDoc: doc, Stored: doc.DTO.Review.Status}
-		used, err := m.used(doc)
-		if err != nil {
+		if d.made, err = m.recordOf(doc); err != nil {
 			return nil, err
 		}
-		if used {
-			d.Settled = !memory.Pending(d.Stored) && d.Stored != agentprotocol.ProposalStatusApproved
+		if d.made.used() {
 			d.DTO.Review.Status = agentprotocol.ProposalStatusApproved
 		}
 		// What is out of every scope that is known still waits for a person to see it.

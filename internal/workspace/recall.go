@@ -189,11 +189,11 @@ func (v *Vault) ShowProposal(id string) (*ShownProposal, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, used, err := m.proposalUsed(id)
+	d, made, err := m.proposalMade(id)
 	if err != nil {
 		return nil, err
 	}
-	if used {
+	if made.used() {
 		d.DTO.Review.Status = agentprotocol.ProposalStatusApproved
 	}
 	out := &ShownProposal{ListedProposal{d.DTO.Proposal, d.DTO.Review}, Kept{Path: d.File.Path, Branch: m.config.Policy.Memory.Branch}}
