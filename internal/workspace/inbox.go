@@ -41,7 +41,9 @@ const staleAfter = 180 * 24 * time.Hour
 // inbox is one look into it.
 type inbox struct {
 	*remembering
-	out Inbox
+	out    Inbox
+	behind bool            // agents read memories that HEAD may lack
+	ahead  map[string]bool // those that it lacks
 }
 
 func (b *inbox) add(kind, id, title, detail, command string) {
@@ -55,7 +57,13 @@ func (v *Vault) Inbox(ctx context.Context) (*Inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &inbox{remembering: m, out: Inbox{Items: []Waiting{}}}
+	b := &inbox{remembering: m, out: Inbox{Items: []Waiting{}}, ahead: map[string]bool{}}
+	if m.reads.Commit != "" && m.reads.Commit != m.at.Commit {
+		has, err := v.Repo.Reaches(m.at.Commit, m.reads.Commit)
+		if b.behind = !has; err != nil {
+			return nil, err
+		}
+	}
 	for _, look := range []func(context.Context) error{b.pending, b.memories, b.assets} {
 		if err := look(ctx); err != nil {
 			return nil, err
@@ -177,7 +185,7 @@ func titleOf(subject, summary string) string {
 // memories looks for conflicts, what has expired or is old, and what feedback
 // says.
 func (b *inbox) memories(ctx context.Context) error {
-	var updated map[string]time.Time
+	updated := map[string]time.Time{}
 	before := len(b.out.Items)
 	err := b.v.withMemories(ctx, b.at, func(x *memories) (err error) {
 		b.out.Items = b.out.Items[:before]
@@ -186,12 +194,11 @@ func (b *inbox) memories(ctx context.Context) error {
 		}
 		return err
 	})
-	if err == nil && b.reads.Commit != "" && b.reads.Commit != b.at.Commit {
-		// Feedback is of what agents read.
+	if err == nil && b.behind {
 		err = b.v.withMemories(ctx, loaded{Snapshot: b.reads}, func(x *memories) error {
 			for _, c := range x.candidates(nil) {
 				if _, here := updated[c.Record.ID]; !here && b.reaches(c.Record.Scope, c.Record.CreatorID) {
-					updated[c.Record.ID] = c.Record.UpdatedAt
+					updated[c.Record.ID], b.ahead[c.Record.ID] = c.Record.UpdatedAt, true
 				}
 			}
 			return nil
@@ -200,8 +207,18 @@ func (b *inbox) memories(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(b.ahead) > 0 {
+		for i := range b.out.Items {
+			if item := &b.out.Items[i]; item.Kind == "proposal" && strings.HasPrefix(item.Command, "lm memory approve ") {
+				item.Detail, item.Command = item.Detail+"; agents read memories that this branch does not have", b.merge()
+			}
+		}
+	}
 	return b.feedback(updated)
 }
+
+// merge is the command that brings HEAD what agents read.
+func (b *inbox) merge() string { return "git merge " + b.reads.Ref }
 
 // contradictions tells of confirmed records that say different things of one subject,
 // as branches that were joined may leave them.
@@ -284,6 +301,9 @@ func (b *inbox) feedback(updated map[string]time.Time) error {
 			command = b.reasoned("lm memory expire " + f.MemoryID)
 			if f.Kind == agentprotocol.FeedbackIrrelevant || f.Kind == agentprotocol.FeedbackScopeTooWide {
 				command = "lm memory show " + f.MemoryID
+			}
+			if b.ahead[f.MemoryID] {
+				command = b.merge()
 			}
 		}
 		detail := string(f.Kind) + " by " + f.Principal.PrincipalID
