@@ -15,27 +15,31 @@ type remembrance struct {
 	text string
 }
 
-// remembrances are the confirmed memories for a loadout's agent, the best first:
-// of the scope that vault.yaml gives the agent, if the caller may read that, else
-// of the caller's own.
+// remembrances are the confirmed memories for a loadout, the best first: those that
+// the one whom it is for may have, in the scope that vault.yaml gives them. A caller
+// who asks for somebody else has to be one who may read that scope.
 func (v *Vault) remembrances(ctx context.Context, at Snapshot, r governance.Request) ([]remembrance, error) {
 	m, err := v.rememberAt(loaded{Snapshot: at}, agentprotocol.Principal{})
 	if err != nil {
 		return nil, err
 	}
-	m.now = r.Now
-	scope := m.principal.Home
+	m.now, m.who = r.Now, r.Who
+	subject := vault.Subject("user:" + r.User)
 	if r.Agent != "" {
-		agent, err := memory.PrincipalOf(m.config, vault.Subject("agent:"+r.Agent), "")
+		subject = vault.Subject("agent:" + r.Agent)
+	}
+	if subject.ID() != "" && string(subject) != m.principal.PrincipalID {
+		reader, err := memory.PrincipalOf(m.config, subject, "")
+		if err == nil {
+			err = m.principal.Needs(m.tree, agentprotocol.CapabilityRead, reader.Home)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if m.tree.Covers(m.principal, agent.Home) {
-			scope = agent.Home
-		}
+		m.principal = reader
 	}
 	var out []remembrance
-	err = m.recall(ctx, scope, r.Query, func(x *memories, eligible []*memory.Candidate, _ memory.Loading) error {
+	err = m.recall(ctx, m.principal.Home, r.Query, func(x *memories, eligible []*memory.Candidate, _ memory.Loading) error {
 		out = nil
 		for _, c := range memory.Best(eligible, m.now, memory.DefaultItems) {
 			form, err := x.Form(c.Place, vault.ModeSummary)
