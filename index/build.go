@@ -67,7 +67,12 @@ func Derive(ctx context.Context, root string, key Key, base *Index, c Contents, 
 	if base.dir == "" {
 		return nil, errors.New("index: derive: the base lies in memory")
 	}
-	c.Documents = sorted(c.Documents)
+	for i := 1; i < len(c.Documents); i++ {
+		if Before(&c.Documents[i], &c.Documents[i-1]) {
+			c.Documents = sorted(c.Documents)
+			break
+		}
+	}
 	return build(ctx, root, key, base, c, progress)
 }
 

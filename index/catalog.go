@@ -71,8 +71,9 @@ func (p *formPlace) end() int64 {
 // share (owners, statuses, subjects) stand once in a table, and are named by
 // their place in it. Totals stand in front, so that reading takes memory once.
 
-// encode writes a catalog. What it writes is a function of the catalog alone.
-func (c *catalog) encode() []byte {
+// encode writes a catalog, in two parts that stand one after the other. What it
+// writes is a function of the catalog alone.
+func (c *catalog) encode() (head, rows []byte) {
 	const usual = 512 // bytes of an asset
 	w := writer{places: make(map[string]uint32), out: make([]byte, 0, usual*len(c.facts))}
 	for i := range c.facts {
@@ -83,9 +84,9 @@ func (c *catalog) encode() []byte {
 		w.form(&c.forms[i])
 	}
 	w.out = msgp.AppendBytes(w.out, c.same)
-	rows := w.out
+	rows = w.out
 
-	w.out = make([]byte, 0, len(rows)+len(rows)/8+1024)
+	w.out = make([]byte, 0, len(c.vault)+16*len(w.words)+1024)
 	w.int(Format)
 	w.out = msgp.AppendBytes(w.out, c.vault)
 	w.int(len(c.problems))
@@ -108,7 +109,7 @@ func (c *catalog) encode() []byte {
 	for _, total := range []int{len(c.facts), w.teams, w.rules, w.permissions, w.bindings} {
 		w.int(total)
 	}
-	return append(w.out, rows...)
+	return w.out, rows
 }
 
 type writer struct {

@@ -14,16 +14,24 @@ import (
 	"longmemory.dev/lm/vault"
 )
 
+// compare is the order of documents in an index.
+func compare(a, b *Document) int {
+	return cmp.Or(cmp.Compare(a.Facts.ID, b.Facts.ID), cmp.Compare(a.Facts.Path, b.Facts.Path))
+}
+
+// Before says whether a document comes before another in an index.
+func Before(a, b *Document) bool { return compare(a, b) < 0 }
+
+// Sort brings documents into the order of an index.
+func Sort(documents []Document) { copy(documents, sorted(documents)) }
+
 // sorted is a copy of documents in the order of an index.
 func sorted(documents []Document) []Document {
 	places := make([]int32, len(documents)) // a document is large to move about
 	for i := range places {
 		places[i] = int32(i)
 	}
-	slices.SortStableFunc(places, func(i, j int32) int {
-		a, b := &documents[i].Facts, &documents[j].Facts
-		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Path, b.Path))
-	})
+	slices.SortStableFunc(places, func(i, j int32) int { return compare(&documents[i], &documents[j]) })
 	out := make([]Document, len(documents))
 	for i, place := range places {
 		out[i] = documents[place]

@@ -52,7 +52,7 @@ func BenchmarkOpen(b *testing.B) {
 func BenchmarkDecodeCatalog(b *testing.B) {
 	x := mustMemory(b, many(benchmarked, 1))
 	x.files = 1
-	data := x.encode()
+	data := encoded(&x.catalog)
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {

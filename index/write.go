@@ -40,7 +40,11 @@ func write(ctx context.Context, dir string, base *Index, c Contents, progress fu
 		return nil, err
 	}
 	catalog, err := b.write(catalogName, func(o *output) error {
-		_, err := o.Write(b.encode())
+		head, rows := b.encode()
+		_, err := o.Write(head)
+		if err == nil {
+			_, err = o.Write(rows)
+		}
 		return err
 	})
 	if err != nil {

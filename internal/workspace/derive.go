@@ -91,16 +91,24 @@ func (v *Vault) derived(at Snapshot, baseKey index.Key, base *index.Index) (inde
 		}
 		return c.Count(text)
 	}
-	c := index.Contents{Vault: data, Problems: s.Problems, Documents: documents(s, count)}
+	fresh := documents(s, count)
 	if failed != nil {
 		return none, false
 	}
-	c.Documents = slices.Grow(c.Documents, len(base.Facts()))
-	for i, f := range base.Facts() {
-		if !part.has(f.Path) {
-			c.Documents = append(c.Documents, index.Document{Facts: f, Base: i + 1})
+	index.Sort(fresh)
+	c := index.Contents{Vault: data, Problems: s.Problems, Documents: make([]index.Document, 0, len(fresh)+len(base.Facts()))}
+	for i := range base.Facts() {
+		f := &base.Facts()[i]
+		if part.has(f.Path) {
+			continue
 		}
+		old := index.Document{Facts: *f, Base: i + 1}
+		for len(fresh) > 0 && index.Before(&fresh[0], &old) {
+			c.Documents, fresh = append(c.Documents, fresh[0]), fresh[1:]
+		}
+		c.Documents = append(c.Documents, old)
 	}
+	c.Documents = append(c.Documents, fresh...)
 	for _, p := range base.Problems() {
 		if !part.has(p.Path) {
 			c.Problems = append(c.Problems, p)
@@ -140,9 +148,17 @@ type part struct{ at map[string]bool }
 // before.
 func parted(facts []vault.Facts, changed []string) *part {
 	p := &part{map[string]bool{}}
-	places := make(map[string]bool, len(facts))
+	above := map[string]bool{} // the folders that something changed in
+	for _, file := range changed {
+		for dir := path.Dir(file); dir != "." && !above[dir]; dir = path.Dir(dir) {
+			above[dir] = true
+		}
+	}
+	places := map[string]bool{}
 	for i := range facts {
-		places[facts[i].Path] = true
+		if above[facts[i].Path] {
+			places[facts[i].Path] = true
+		}
 	}
 	for _, file := range changed {
 		if strings.HasPrefix(file, "receipts/") {
