@@ -133,7 +133,7 @@ func (b *inbox) waits(x *memories, subjects map[subject][]memory.Candidate, d li
 		}
 		return nil
 	}
-	related, err := b.relatedIn(x, subjects, p)
+	related, err := b.relatedIn(x, subjects[subject{p.Kind, memory.Subject(p.Subject)}], p)
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ func (m *remembering) sameScope(a agentprotocol.Scope, author string, b agentpro
 func (m *remembering) related(ctx context.Context, p agentprotocol.Proposal) ([]memory.Record, error) {
 	var out []memory.Record
 	err := m.v.withMemories(ctx, m.at, func(x *memories) (err error) {
-		out, err = m.relatedIn(x, x.subjects(), p)
+		out, err = m.relatedIn(x, x.candidates(nil), p)
 		return err
 	})
 	return out, err
@@ -197,11 +197,11 @@ func (m *memories) subjects() map[subject][]memory.Candidate {
 	return out
 }
 
-// relatedIn is related in an index.
-func (m *remembering) relatedIn(x *memories, subjects map[subject][]memory.Candidate, p agentprotocol.Proposal) ([]memory.Record, error) {
+// relatedIn is related among some records of an index.
+func (m *remembering) relatedIn(x *memories, among []memory.Candidate, p agentprotocol.Proposal) ([]memory.Record, error) {
 	var out []memory.Record
-	for _, c := range subjects[subject{p.Kind, memory.Subject(p.Subject)}] {
-		if !m.sameScope(c.Record.Scope, c.Record.CreatorID, p.Scope, p.Principal.PrincipalID) {
+	for _, c := range among {
+		if c.Record.Kind != p.Kind || !m.sameScope(c.Record.Scope, c.Record.CreatorID, p.Scope, p.Principal.PrincipalID) || !memory.SameSubject(c.Record.Subject, p.Subject) {
 			continue
 		}
 		r, err := x.record(c.Place)
