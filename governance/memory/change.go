@@ -108,6 +108,11 @@ func confirming(by Principal, what string) error {
 	return nil
 }
 
+// MayChange says whether somebody may change the records of a scope at all.
+func MayChange(by Principal, t *Tree, s Scope) bool {
+	return confirming(by, "change") == nil && t.Covers(by, s)
+}
+
 // Supersede takes a record out of use, for another one if replacement is not "":
 // that one names it, if it names none yet.
 func Supersede(id, replacement string, by Principal, records []Record, now time.Time) ([]Step, error) {

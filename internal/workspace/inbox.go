@@ -174,6 +174,14 @@ func (b *inbox) waits(x *memories, subjects map[subject][]memory.Candidate, d li
 	return nil
 }
 
+// change is a command that changes a record, or shows it to whoever may not.
+func (b *inbox) change(r *memory.Record, command string) string {
+	if !memory.MayChange(b.principal, b.tree, r.Scope) {
+		return "lm memory show " + r.ID
+	}
+	return b.reasoned(command)
+}
+
 func titleOf(subject, summary string) string {
 	text := strings.Join(strings.Fields(cmp.Or(subject, summary)), " ")
 	if runes := []rune(text); len(runes) > 80 {
@@ -238,7 +246,7 @@ func (b *inbox) contradictions(x *memories) error {
 		for i, r := range confirmed {
 			for _, later := range confirmed[i+1:] {
 				if b.sameScope(r.Scope, r.CreatorID, later.Scope, later.CreatorID) && memory.Contradicts(r, later, b.now) {
-					b.add("conflict", r.ID, titleOf(r.Subject, r.Summary), "says something else than "+later.ID+", and both are confirmed", b.reasoned("lm memory supersede "+r.ID+" --by "+later.ID))
+					b.add("conflict", r.ID, titleOf(r.Subject, r.Summary), "says something else than "+later.ID+", and both are confirmed", b.change(&r, "lm memory supersede "+r.ID+" --by "+later.ID))
 					break
 				}
 			}
@@ -274,11 +282,11 @@ func (b *inbox) records(x *memories) (map[string]time.Time, error) {
 			for _, id := range append(full.ConflictsWith, r.ID) {
 				told[id] = true
 			}
-			b.add("conflict", r.ID, title, "says something else than "+strings.Join(full.ConflictsWith, ", "), b.reasoned("lm memory resolve "+r.ID))
+			b.add("conflict", r.ID, title, "says something else than "+strings.Join(full.ConflictsWith, ", "), b.change(&r, "lm memory resolve "+r.ID))
 		case r.IsExpired(b.now) && r.State == agentprotocol.LifecycleConfirmed:
-			b.add("expired", r.ID, title, "its time ended at "+r.ExpiresAt.Format(time.RFC3339), b.reasoned("lm memory expire "+r.ID))
+			b.add("expired", r.ID, title, "its time ended at "+r.ExpiresAt.Format(time.RFC3339), b.change(&r, "lm memory expire "+r.ID))
 		case b.now.Sub(r.UpdatedAt) >= staleAfter && r.State == agentprotocol.LifecycleConfirmed:
-			b.add("stale", r.ID, title, fmt.Sprintf("nobody touched it for %d days", int(b.now.Sub(r.UpdatedAt)/(24*time.Hour))), b.reasoned("lm memory expire "+r.ID))
+			b.add("stale", r.ID, title, fmt.Sprintf("nobody touched it for %d days", int(b.now.Sub(r.UpdatedAt)/(24*time.Hour))), b.change(&r, "lm memory expire "+r.ID))
 		}
 	}
 	return updated, nil
@@ -298,7 +306,7 @@ func (b *inbox) feedback(updated map[string]time.Time) error {
 		}
 		command := "lm feedback list"
 		if f.MemoryID != "" {
-			command = b.reasoned("lm memory expire " + f.MemoryID)
+			command = b.change(&memory.Record{ID: f.MemoryID, Scope: f.Scope}, "lm memory expire "+f.MemoryID)
 			if f.Kind == agentprotocol.FeedbackIrrelevant || f.Kind == agentprotocol.FeedbackScopeTooWide {
 				command = "lm memory show " + f.MemoryID
 			}
@@ -322,19 +330,28 @@ func (b *inbox) assets(ctx context.Context) error {
 		return err
 	}
 	defer x.Close()
+	actor := governance.Actor{Who: b.who}
+	if w, err := b.v.actor(b.config); err == nil { // else nobody whom vault.yaml lists
+		actor = w.Actor
+	}
 	for i := range x.Facts() {
 		f := &x.Facts()[i]
 		if f.Invalid || !governance.Allowed(f, b.who, vault.PermissionRead) {
 			continue
 		}
-		command := b.config.GovernCommand(f.ID, vault.StatusApproved)
+		govern := func(to vault.Status) string {
+			if governance.MayGovern(b.config, f, actor, governance.Act{To: to, Reason: "…"}) != nil {
+				return "lm asset show " + string(f.ID)
+			}
+			return b.config.GovernCommand(f.ID, to)
+		}
 		switch {
 		case f.Status == vault.StatusCandidate:
-			b.add("candidate", string(f.ID), f.Name, fmt.Sprintf("version %d by %s", f.Version, f.Owner), command)
+			b.add("candidate", string(f.ID), f.Name, fmt.Sprintf("version %d by %s", f.Version, f.Owner), govern(vault.StatusApproved))
 		case f.Status == vault.StatusApproved && !f.Receipted:
-			b.add("unreceipted", string(f.ID), f.Name, "no receipt for its content", command)
+			b.add("unreceipted", string(f.ID), f.Name, "no receipt for its content", govern(vault.StatusApproved))
 		case f.Approved() && !f.Expires.IsZero() && !b.now.Before(f.Expires):
-			b.add("asset_expired", string(f.ID), f.Name, "its time ended at "+vault.FormatTime(f.Expires), b.config.GovernCommand(f.ID, vault.StatusDeprecated))
+			b.add("asset_expired", string(f.ID), f.Name, "its time ended at "+vault.FormatTime(f.Expires), govern(vault.StatusDeprecated))
 		}
 	}
 	return nil
