@@ -19,7 +19,7 @@ func (c *command) contextCommand() *cli.Command {
 			&cli.StringFlag{Name: "task", Usage: "what is to be done"},
 			&cli.StringFlag{Name: "intent", Usage: "what for"},
 			&cli.StringSliceFlag{Name: "entities", Usage: "names of what it is about"},
-			&cli.StringSliceFlag{Name: "kinds", Usage: "only these kinds of memory"},
+			kindsFlag(),
 			scopeFlag(),
 			&cli.IntFlag{Name: "max-items", DefaultText: "20, or the adapter's", Usage: "at most `N` entries"},
 			&cli.IntFlag{Name: "max-chars", DefaultText: "8000, or the adapter's", Usage: "at most `N` characters"},
@@ -47,10 +47,7 @@ func (c *command) contextCommand() *cli.Command {
 				r.Entities = ctx.StringSlice("entities")
 			}
 			if ctx.IsSet("kinds") {
-				r.KindFilter = nil
-				for _, kind := range ctx.StringSlice("kinds") {
-					r.KindFilter = append(r.KindFilter, agentprotocol.MemoryKind(kind))
-				}
+				r.KindFilter = kindsOf(ctx)
 			}
 			if ctx.IsSet("max-items") {
 				r.Budget.MaxItems = ctx.Int("max-items")

@@ -35,6 +35,18 @@ func scopeFlag() cli.Flag {
 	return &cli.StringFlag{Name: "scope", Usage: "`KIND:ID`, such as project:lm; else your own of vault.yaml"}
 }
 
+func kindsFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "kinds", Usage: "only these kinds of memory"}
+}
+
+func kindsOf(ctx *cli.Context) []agentprotocol.MemoryKind {
+	var out []agentprotocol.MemoryKind
+	for _, kind := range ctx.StringSlice("kinds") {
+		out = append(out, agentprotocol.MemoryKind(kind))
+	}
+	return out
+}
+
 func reasonFlag() cli.Flag { return &cli.StringFlag{Name: "reason", Usage: "why, for the receipt"} }
 
 // input reads a struct of the contract from --input-json. Keys that it does not
@@ -381,6 +393,7 @@ func (c *command) recallCommand() *cli.Command {
 		Flags: []cli.Flag{
 			scopeFlag(),
 			&cli.StringFlag{Name: "query-file", Usage: "the text from `FILE`, - for standard input"},
+			kindsFlag(),
 			&cli.IntFlag{Name: "limit", Value: 20, Usage: "at most `N`, 0 for all"},
 			&cli.StringFlag{Name: "now", Usage: "decide what has expired at `TIME`"},
 		},
@@ -388,7 +401,7 @@ func (c *command) recallCommand() *cli.Command {
 			if err := arguments(ctx, "[TEXT]"); err != nil {
 				return err
 			}
-			ask := workspace.RecallAsk{Text: ctx.Args().First(), Scope: ctx.String("scope"), Limit: ctx.Int("limit")}
+			ask := workspace.RecallAsk{Text: ctx.Args().First(), Scope: ctx.String("scope"), Kinds: kindsOf(ctx), Limit: ctx.Int("limit")}
 			if ask.Limit < 0 {
 				return fmt.Errorf("%w: --limit is 0 or more", workspace.ErrUsage)
 			}

@@ -115,11 +115,16 @@ func Compile(r agentprotocol.ContextRequest, eligible []*Candidate, load Loading
 // score, in code points.
 func Chars(r Record) int { return entryChars(entry(r, "")) }
 
+// wanted says whether a candidate is of some kinds; none: of any.
+func wanted(c *Candidate, kinds []agentprotocol.MemoryKind) bool {
+	return len(kinds) == 0 || slices.Contains(kinds, c.Record.Kind)
+}
+
 // rank orders candidates of some kinds (none: of all) by score, then id.
 func rank(eligible []*Candidate, kinds []agentprotocol.MemoryKind, now time.Time) []scored {
 	ranked := make([]scored, 0, len(eligible))
 	for _, c := range eligible {
-		if len(kinds) == 0 || slices.Contains(kinds, c.Record.Kind) {
+		if wanted(c, kinds) {
 			ranked = append(ranked, score(c, now))
 		}
 	}
@@ -241,22 +246,32 @@ func conflicts(ranked []scored, load Loading) ([]agentprotocol.ContextConflict, 
 	return out, nil
 }
 
+// ShowMore is the next action that shows what did not fit: by recall, which no
+// adapter's maxima cut.
+const ShowMore = "show_more"
+
 // actions are what to do next, as commands that lm parses.
 func actions(r agentprotocol.ContextRequest, p *agentprotocol.ContextPack, total, skipped int) []agentprotocol.NextAction {
 	var out []agentprotocol.NextAction
 	scope := vault.Quote(string(r.Scope.Kind) + ":" + r.Scope.ID)
+	kind, kinds, nothing := agentprotocol.MemoryKindFact, "", "nothing is known in this scope yet"
+	for i, k := range r.KindFilter {
+		if kinds += "," + string(k); i == 0 {
+			kind, kinds, nothing = k, " --kinds "+string(k), "nothing of these kinds is known in this scope yet"
+		}
+	}
 	if skipped > 0 {
 		out = append(out, agentprotocol.NextAction{
-			Name:    "show_more",
-			Command: fmt.Sprintf("lm memory recall --scope %s --limit %d", scope, total),
+			Name:    ShowMore,
+			Command: fmt.Sprintf("lm memory recall --scope %s%s --limit %d", scope, kinds, total),
 			Reason:  fmt.Sprintf("%s: %d of %d memories did not fit", agentprotocol.ErrCodeBudgetExceeded, skipped, total),
 		})
 	}
 	for _, c := range p.Conflicts {
 		out = append(out, agentprotocol.NextAction{Name: "resolve_conflict", Command: "lm memory show " + c.MemoryIDs[0], Reason: strings.Join(c.MemoryIDs, ", ") + ": " + c.Reason + "; a person decides: lm memory resolve"})
 	}
-	if total == 0 {
-		out = append(out, agentprotocol.NextAction{Name: "propose", Command: fmt.Sprintf("lm memory propose --kind fact --scope %s --subject … --summary …", scope), Reason: "nothing is known in this scope yet"})
+	if total == 0 && (Principal{Principal: r.Principal}).may(agentprotocol.CapabilityPropose) {
+		out = append(out, agentprotocol.NextAction{Name: "propose", Command: fmt.Sprintf("lm memory propose --kind %s --scope %s --subject … --summary …", kind, scope), Reason: nothing})
 	}
 	return out
 }

@@ -65,7 +65,7 @@ func TestRecall(t *testing.T) {
 		ids   string
 		total int
 	}{{true, 0, "mem_2 mem_1 mem_3", 3}, {true, 2, "mem_2 mem_1", 3}, {false, 0, "mem_2 mem_1 mem_3 mem_0", 4}} {
-		got := memory.Recall(found, c.text, c.limit)
+		got := memory.Recall(found, nil, c.text, c.limit)
 		var ids []string
 		for _, f := range got.Candidates {
 			ids = append(ids, f.Record.ID)

@@ -88,13 +88,10 @@ type Recalled struct {
 	Total      int
 }
 
-// Recall orders eligible candidates by relevance, then id. Where text was asked
-// for, what it does not match is left out. limit 0: all.
-func Recall(eligible []*Candidate, text bool, limit int) Recalled {
-	found := slices.Clone(eligible)
-	if text {
-		found = slices.DeleteFunc(found, func(c *Candidate) bool { return c.Relevance <= 0 })
-	}
+// Recall orders eligible candidates of some kinds (none: of all) by relevance, then
+// id. Where text was asked for, what it does not match is left out. limit 0: all.
+func Recall(eligible []*Candidate, kinds []agentprotocol.MemoryKind, text bool, limit int) Recalled {
+	found := slices.DeleteFunc(slices.Clone(eligible), func(c *Candidate) bool { return !wanted(c, kinds) || text && c.Relevance <= 0 })
 	slices.SortFunc(found, func(a, b *Candidate) int {
 		return cmp.Or(cmp.Compare(b.Relevance, a.Relevance), cmp.Compare(a.Record.ID, b.Record.ID))
 	})

@@ -58,6 +58,11 @@ func (v *Vault) Context(ctx context.Context, ask ContextAsk) (*agentprotocol.Con
 	if err != nil {
 		return nil, err
 	}
+	for i := range pack.NextActions {
+		if a := &pack.NextActions[i]; a.Name == memory.ShowMore && !ask.Now.IsZero() {
+			a.Command += " --now " + vault.FormatTime(m.now)
+		}
+	}
 	handoffs, err := m.addressed(r.Scope)
 	if err != nil {
 		return nil, err

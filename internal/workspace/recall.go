@@ -17,9 +17,10 @@ import (
 
 // RecallAsk is what somebody wants to remember.
 type RecallAsk struct {
-	Text  string // "": everything in the scope
-	Scope string // "": the principal's own
-	Limit int    // 0: all
+	Text  string                     // "": everything in the scope
+	Scope string                     // "": the principal's own
+	Kinds []agentprotocol.MemoryKind // none: all
+	Limit int                        // 0: all
 	Now   time.Time
 }
 
@@ -45,9 +46,12 @@ func (v *Vault) Recall(ctx context.Context, ask RecallAsk) (*Recalled, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := (agentprotocol.ContextRequest{Principal: m.principal.Principal, Scope: scope, KindFilter: ask.Kinds}).Validate(); err != nil {
+		return nil, err
+	}
 	out := &Recalled{Snapshot: m.at.Snapshot, Scope: scope, Limit: ask.Limit}
 	err = m.recall(ctx, scope, ask.Text, func(_ *memories, eligible []*memory.Candidate, load memory.Loading) error {
-		found := memory.Recall(eligible, strings.TrimSpace(ask.Text) != "", ask.Limit)
+		found := memory.Recall(eligible, ask.Kinds, strings.TrimSpace(ask.Text) != "", ask.Limit)
 		out.Total, out.Records = found.Total, []agentprotocol.MemoryRecord{}
 		for _, c := range found.Candidates {
 			r, err := load(c)
