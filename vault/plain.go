@@ -24,6 +24,18 @@ func ParsePlain(file File) (map[string]any, error) {
 	return out, nil
 }
 
+// PlainPlace is where the value of a key stands in a file that ParsePlain reads, the
+// file's head if it is not there.
+func PlainPlace(file File, key string) Place {
+	d := plainYAML(file.Path, file.Data, new(findings))
+	for i := 0; d.root != nil && i+1 < len(d.root.Content); i += 2 {
+		if d.root.Content[i].Value == key {
+			return d.place(d.root.Content[i+1])
+		}
+	}
+	return Place{1, 1}
+}
+
 func (d *document) texty(n *yaml.Node, field string) any {
 	if plain(n) && coreNull[n.Value] {
 		d.at(n, Error, field, "leave the key out, or write a value", "there is no value")

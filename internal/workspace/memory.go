@@ -73,6 +73,9 @@ func (v *Vault) rememberAt(at loaded, stated agentprotocol.Principal) (*remember
 	if m.principal, err = memory.PrincipalOf(m.config, who, owner); err != nil {
 		return nil, err
 	}
+	if m.principal.Runtime == "" && who == v.hostAgent() { // vault.yaml gives it none, and its host is known
+		m.principal.Runtime = who.ID()
+	}
 	if m.principal, err = m.principal.Narrow(stated); err != nil {
 		return nil, err
 	}

@@ -13,8 +13,13 @@ import (
 
 // memoryFiles reads the vault's documents of memory at a revision or as they lie.
 func (v *Vault) memoryFiles(at loaded) ([]vault.File, error) {
+	return v.lyingIn(at, memoryfile.Folder)
+}
+
+// lyingIn reads the files in a folder of the vault at a revision or as they lie.
+func (v *Vault) lyingIn(at loaded, folder string) ([]vault.File, error) {
 	limit := func(string) int64 { return maxConfig }
-	keep := only(memoryfile.Folder)
+	keep := only(folder)
 	switch {
 	case at.Commit != "":
 		files, err := v.Repo.Files(at.Commit, v.Prefix, maxConfig, keep)

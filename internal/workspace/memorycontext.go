@@ -81,14 +81,14 @@ func (m *remembering) maxima(adapter string) (agentprotocol.ContextBudget, error
 	if adapter == "" {
 		return agentprotocol.ContextBudget{}, nil
 	}
-	d, err := m.v.Adapter(adapter)
-	if err != nil {
-		if named {
-			return agentprotocol.ContextBudget{}, err
-		}
-		return agentprotocol.ContextBudget{}, nil
+	d, err := m.v.adapter(adapter)
+	if err == nil && d == nil && named {
+		err = noAdapter(adapter)
 	}
-	if r := agentprotocol.Negotiate(d, []string{agentprotocol.SchemaVersion}, nil); !r.Compatible {
+	if err != nil || d == nil {
+		return agentprotocol.ContextBudget{}, err
+	}
+	if r := agentprotocol.Negotiate(*d, []string{agentprotocol.SchemaVersion}, nil); !r.Compatible {
 		return agentprotocol.ContextBudget{}, agentprotocol.NewStableError(agentprotocol.ErrCodeAdapterUnavailable, d.AdapterID+": "+r.Reason)
 	}
 	return agentprotocol.ContextBudget{MaxItems: d.MaxContextItems, MaxChars: d.MaxContextChars}, nil

@@ -61,8 +61,12 @@ func (v *Vault) Validate(r Revision, paths []string) (*Validation, error) {
 	if err != nil {
 		return nil, err
 	}
+	adapters, err := v.lyingIn(at, AdapterFolder)
+	if err != nil {
+		return nil, err
+	}
 	all := append(append(s.Problems, s.LoadoutProblems...), blind(s)...)
-	all = append(append(all, memoryProblems(s, memories)...), memory.Problems(s.Config)...)
+	all = append(append(append(all, memoryProblems(s, memories)...), memory.Problems(s.Config)...), adapterProblems(adapters)...)
 	vault.SortProblems(all)
 	wanted, err := v.wanted(paths)
 	if err != nil {

@@ -117,7 +117,7 @@ func Read[T DTO](file vault.File) (*Document[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(known(reflect.TypeFor[T](), keys))
+	text, err := json.Marshal(Known[T](keys))
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +138,11 @@ func Read[T DTO](file vault.File) (*Document[T], error) {
 	return d, nil
 }
 
-// known are the keys that the contract knows, in maps within maps too. Package
-// json would take others for them that differ in case alone.
+// Known are the keys of a struct of the contract among those of a map, in maps
+// within maps too. Package json would take others for them that differ in case
+// alone.
+func Known[T any](keys any) any { return known(reflect.TypeFor[T](), keys) }
+
 func known(t reflect.Type, value any) any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
