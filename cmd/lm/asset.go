@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -223,93 +222,6 @@ func (c *command) change(ctx *cli.Context, jsonFlag string) (workspace.Change, e
 		out.Body = append([]byte{}, bytes.ReplaceAll(out.Body, []byte("\r\n"), []byte("\n"))...)
 	}
 	return out, nil
-}
-
-// jsonInput reads one JSON object: a literal, a file, or - for standard input.
-func (c *command) jsonInput(value, flag string) (map[string]any, error) {
-	data := []byte(value)
-	if trimmed := strings.TrimSpace(value); !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") && !strings.HasPrefix(trimmed, `"`) {
-		var err error
-		if data, err = c.readFile(value, flag); err != nil {
-			return nil, err
-		}
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	var out map[string]any
-	if err := decoder.Decode(&out); err != nil || out == nil {
-		return nil, fmt.Errorf("%w: %s is no JSON object: %v", workspace.ErrUsage, flag, err)
-	}
-	if twice := repeated(data); twice != "" {
-		return nil, fmt.Errorf("%w: %s has the key %q twice; keep one of the two", workspace.ErrUsage, flag, twice)
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return nil, fmt.Errorf("%w: %s: something follows the JSON object", workspace.ErrUsage, flag)
-	}
-	return out, exact(out, flag)
-}
-
-// repeated finds a key that stands twice in one object of a JSON text: misspelt
-// policy must not vanish behind it. "" if there is none.
-func repeated(data []byte) string {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	var walk func() (string, error)
-	walk = func() (string, error) {
-		token, err := decoder.Token()
-		if err != nil {
-			return "", err
-		}
-		open, _ := token.(json.Delim)
-		seen := map[string]bool{}
-		for open != 0 && decoder.More() {
-			if open == '{' {
-				key, err := decoder.Token()
-				if err != nil {
-					return "", err
-				}
-				name, _ := key.(string)
-				if seen[name] {
-					return name, nil
-				}
-				seen[name] = true
-			}
-			if twice, err := walk(); twice != "" || err != nil {
-				return twice, err
-			}
-		}
-		if open != 0 {
-			_, err = decoder.Token()
-		}
-		return "", err
-	}
-	twice, _ := walk() // what is no JSON was refused before
-	return twice
-}
-
-// exact refuses numbers that would be kept as other ones.
-func exact(value any, flag string) error {
-	switch v := value.(type) {
-	case map[string]any:
-		for _, item := range v {
-			if err := exact(item, flag); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for _, item := range v {
-			if err := exact(item, flag); err != nil {
-				return err
-			}
-		}
-	case json.Number:
-		i, err := v.Int64()
-		if integer := !strings.ContainsAny(v.String(), ".eE"); integer && (err != nil || i > 1<<53 || i < -1<<53) {
-			return fmt.Errorf("%w: %s: %s is beyond ±2^53, where integers are no longer exact; write it as a string", workspace.ErrUsage, flag, v)
-		} else if _, err := v.Float64(); !integer && err != nil {
-			return fmt.Errorf("%w: %s: %s is no finite number", workspace.ErrUsage, flag, v)
-		}
-	}
-	return nil
 }
 
 func (c *command) registerCommand() *cli.Command {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,30 +47,6 @@ func kindsOf(ctx *cli.Context) []agentprotocol.MemoryKind {
 }
 
 func reasonFlag() cli.Flag { return &cli.StringFlag{Name: "reason", Usage: "why, for the receipt"} }
-
-// input reads a struct of the contract from --input-json. Keys that it does not
-// know are ignored.
-func input[T any](c *command, ctx *cli.Context) (T, error) {
-	var out T
-	value := ctx.String("input-json")
-	if value == "" {
-		return out, nil
-	}
-	data := []byte(value)
-	if first := strings.TrimSpace(value); first == "" || !strings.ContainsAny(first[:1], `{["`) {
-		var err error
-		if data, err = c.readFile(value, "--input-json"); err != nil {
-			return out, err
-		}
-	}
-	if twice := repeated(data); twice != "" {
-		return out, fmt.Errorf("%w: --input-json has the key %q twice; keep one of the two", workspace.ErrUsage, twice)
-	}
-	if err := json.Unmarshal(data, &out); err != nil {
-		return out, fmt.Errorf("%w: --input-json: %w", workspace.ErrUsage, err)
-	}
-	return out, nil
-}
 
 // over lets a flag win over what the input says.
 func over[T ~string](ctx *cli.Context, flag string, into *T) {

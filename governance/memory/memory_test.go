@@ -138,6 +138,22 @@ policy: {approvers: ["user:alice"]}
 		_, err := p.Narrow(n.stated)
 		wantCode(t, fmt.Sprint(n.stated), err, n.code)
 	}
+	owner, _ := memory.PrincipalOf(config(t, ""), "user:x", "")
+	for _, n := range []struct {
+		stated agentprotocol.Principal
+		want   string // what it may; "": nothing is handed out
+	}{
+		{agentprotocol.Principal{Trust: "collaborator"}, "[read propose review handoff feedback]"},
+		{agentprotocol.Principal{Trust: "adapter"}, "[read propose handoff feedback]"},
+		{agentprotocol.Principal{Trust: "adapter", Capabilities: []agentprotocol.Capability{"read"}}, "[read]"},
+		{agentprotocol.Principal{Trust: "adapter", Capabilities: []agentprotocol.Capability{"review"}}, ""},
+		{agentprotocol.Principal{Trust: "owner"}, "[read propose review approve handoff feedback]"},
+		{agentprotocol.Principal{Trust: "odd"}, ""},
+	} {
+		if got, err := owner.Narrow(n.stated); (err == nil) != (n.want != "") || err == nil && (fmt.Sprint(got.Capabilities) != n.want || got.Trust != n.stated.Trust) {
+			t.Errorf("an owner as %v: %v %v", n.stated, got.Capabilities, err)
+		}
+	}
 	var fields []string
 	for _, problem := range memory.Problems(c) {
 		fields = append(fields, problem.Field)

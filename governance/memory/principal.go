@@ -97,13 +97,17 @@ func (p *Principal) person(config *vault.Config, who vault.Subject) error {
 		}
 	}
 	p.Capabilities = capabilities(listed.Capabilities)
-	for _, c := range everything {
-		owners := c == agentprotocol.CapabilityApprove && p.Trust != agentprotocol.TrustLevelOwner
-		if reviews := c == agentprotocol.CapabilityReview && p.Trust == agentprotocol.TrustLevelAdapter; len(listed.Capabilities) == 0 && !owners && !reviews {
-			p.Capabilities = append(p.Capabilities, c)
-		}
+	if len(listed.Capabilities) == 0 {
+		p.Capabilities = allowed(everything, p.Trust)
 	}
 	return nil
+}
+
+// allowed are the capabilities among some that somebody of a trust may have.
+func allowed(all []agentprotocol.Capability, trust agentprotocol.TrustLevel) []agentprotocol.Capability {
+	return slices.DeleteFunc(slices.Clone(all), func(c agentprotocol.Capability) bool {
+		return c == agentprotocol.CapabilityApprove && trust != agentprotocol.TrustLevelOwner || c == agentprotocol.CapabilityReview && trust == agentprotocol.TrustLevelAdapter
+	})
 }
 
 func capabilities(words []string) []agentprotocol.Capability {
@@ -116,8 +120,10 @@ func capabilities(words []string) []agentprotocol.Capability {
 
 // Narrow is the principal as a call states it, which may be less than vault.yaml
 // gives and never more: another id, a wider trust or another capability is
-// insufficient_scope. A zero stated principal changes nothing.
+// insufficient_scope. A lower trust alone takes with it what that trust may not
+// have. A zero stated principal changes nothing.
 func (p Principal) Narrow(stated agentprotocol.Principal) (Principal, error) {
+	given := p
 	if stated.PrincipalID != "" && stated.PrincipalID != p.PrincipalID {
 		return p, refuse(agentprotocol.ErrCodeInsufficientScope, "this process acts as %s, not as %s; identity comes from vault.yaml and the surroundings", p.PrincipalID, stated.PrincipalID)
 	}
@@ -126,11 +132,11 @@ func (p Principal) Narrow(stated agentprotocol.Principal) (Principal, error) {
 		if slices.Index(levels, stated.Trust) > slices.Index(levels, p.Trust) {
 			return p, refuse(agentprotocol.ErrCodeInsufficientScope, "vault.yaml gives %s trust %s, not %s", p.PrincipalID, p.Trust, stated.Trust)
 		}
-		p.Trust = stated.Trust
+		p.Trust, p.Capabilities = stated.Trust, allowed(p.Capabilities, stated.Trust)
 	}
 	if stated.Capabilities != nil {
 		for _, c := range stated.Capabilities {
-			if !p.HasCapability(c) {
+			if !given.may(c) {
 				return p, refuse(agentprotocol.ErrCodeInsufficientScope, "vault.yaml gives %s no capability %q", p.PrincipalID, c)
 			}
 		}
