@@ -182,6 +182,9 @@ func (c *command) createHandoff(ctx *cli.Context) error {
 	return answered(c, ctx, func(v *workspace.Vault) (*workspace.HandedOff, error) { return v.HandOff(ctx.Context, h) }, func(h *workspace.HandedOff) {
 		c.say("%s: handed over to %s", h.HandoffID, h.ToPrincipal.PrincipalID)
 		c.say("  %s, commit %.12s", strings.TrimPrefix(h.Branch, "refs/heads/"), h.Commit)
+		for _, w := range h.Warnings {
+			c.note("%s", plain(w))
+		}
 	})
 }
 

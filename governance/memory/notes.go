@@ -29,9 +29,39 @@ func Proposed(p agentprotocol.Proposal, status agentprotocol.ProposalStatus, dig
 	return nil
 }
 
-// MayHandOff says why somebody may not hand work over in a scope, or nil.
-func MayHandOff(h agentprotocol.Handoff, by Principal, t *Tree) error {
-	return cmp.Or(h.Validate(), by.Needs(t, agentprotocol.CapabilityHandoff, h.Scope))
+// MayHandOff says why somebody may not hand work over in a scope, or nil: also
+// where to, who is to go on, would never see it.
+func MayHandOff(h agentprotocol.Handoff, by, to Principal, t *Tree) error {
+	if err := cmp.Or(h.Validate(), by.Needs(t, agentprotocol.CapabilityHandoff, h.Scope)); err != nil || to.PrincipalID == AnyAgent {
+		return err
+	}
+	if !to.may(agentprotocol.CapabilityRead) {
+		return refuse(agentprotocol.ErrCodeInsufficientScope, "to_principal: %s has no capability %q, so it would never see this; vault.yaml grants it", to.PrincipalID, agentprotocol.CapabilityRead)
+	}
+	where := "nor in any scope above that"
+	for _, s := range t.Line(h.Scope, by.Home) {
+		if !t.Reaches(to, s, by.Home) {
+			continue
+		}
+		if s == h.Scope {
+			return nil
+		}
+		where = fmt.Sprintf("it would in %s:%s: add --scope %s", s.Kind, s.ID, vault.Quote(string(s.Kind)+":"+s.ID))
+		if !t.Covers(by, s) {
+			where = fmt.Sprintf("it would in %s:%s, where somebody who is bound to that hands it over", s.Kind, s.ID)
+		}
+		break
+	}
+	return refuse(agentprotocol.ErrCodeInsufficientScope, "to_principal: %s, bound to %s:%s, would never see it in %s:%s; %s", to.PrincipalID, to.Bound.Kind, to.Bound.ID, h.Scope.Kind, h.Scope.ID, where)
+}
+
+// Overlooks says how somebody finds a handoff that their own contexts do not show, as
+// they are of a wider scope; "" where they do.
+func Overlooks(h agentprotocol.Handoff, to Principal, t *Tree) string {
+	if to.PrincipalID == AnyAgent || slices.Contains(t.Line(to.Home, to.Home), h.Scope) {
+		return ""
+	}
+	return fmt.Sprintf("%s works in %s:%s and sees it in contexts of --scope %s", to.PrincipalID, to.Home.Kind, to.Home.ID, vault.Quote(string(h.Scope.Kind)+":"+h.Scope.ID))
 }
 
 // MayGiveFeedback says why somebody may not give feedback, or nil. known says
@@ -46,31 +76,27 @@ func MayGiveFeedback(f agentprotocol.Feedback, known bool, by Principal, t *Tree
 	return nil
 }
 
-// Addressed are the handoffs for a principal that a request in a scope sees: to
-// it by name, or to any agent of its runtime, in the scope or above it; the newest
-// first, at most limit.
-func Addressed(handoffs []agentprotocol.Handoff, to Principal, line []Scope, limit int) []agentprotocol.Handoff {
-	var out []agentprotocol.Handoff
-	for _, h := range handoffs {
-		named := h.ToPrincipal.PrincipalID == to.PrincipalID
-		runtime := h.ToPrincipal.PrincipalID == "agent:*" && to.Agent() && (h.ToPrincipal.Runtime == "" || h.ToPrincipal.Runtime == to.Runtime)
-		if (named || runtime) && slices.Contains(line, h.Scope) {
-			out = append(out, h)
-		}
-	}
-	slices.SortFunc(out, func(a, b agentprotocol.Handoff) int { return cmp.Compare(b.HandoffID, a.HandoffID) })
-	if len(out) > limit {
-		out = out[:limit]
-	}
-	return out
+// AnyAgent takes over whoever of the agents comes next.
+const AnyAgent = "agent:*"
+
+// Addressed says whether a handoff is for a principal and a request sees it whose
+// line of scopes is given: to it by name, or to any agent of its runtime.
+func Addressed(h agentprotocol.Handoff, to Principal, line []Scope) bool {
+	named := h.ToPrincipal.PrincipalID == to.PrincipalID
+	runtime := h.ToPrincipal.PrincipalID == AnyAgent && to.Agent() && (h.ToPrincipal.Runtime == "" || h.ToPrincipal.Runtime == to.Runtime)
+	return (named || runtime) && slices.Contains(line, h.Scope)
 }
 
-// HandoffActions are the next actions that lead to handoffs.
-func HandoffActions(handoffs []agentprotocol.Handoff) []agentprotocol.NextAction {
+// HandoffActions are the next actions that lead to handoffs; more says that others
+// wait.
+func HandoffActions(handoffs []agentprotocol.Handoff, more bool) []agentprotocol.NextAction {
 	var out []agentprotocol.NextAction
 	for _, h := range handoffs {
 		out = append(out, agentprotocol.NextAction{Name: "read_handoff", Command: "lm handoff show " + h.HandoffID,
 			Reason: fmt.Sprintf("from %s: %s", h.FromPrincipal.PrincipalID, cut(h.Objective, maxPreview))})
+	}
+	if more {
+		out = append(out, agentprotocol.NextAction{Name: "list_handoffs", Command: "lm handoff list --mine", Reason: "older handoffs wait, too"})
 	}
 	return out
 }

@@ -81,3 +81,9 @@ func (t *Tree) Sees(reader Principal, s, authorsHome Scope) bool {
 func (t *Tree) Covers(p Principal, s Scope) bool {
 	return slices.Contains(t.Line(s, p.Home), p.Bound)
 }
+
+// Reaches says whether a principal may read what somebody wrote in a scope: it lies
+// in the principal's own or above it, and Sees holds.
+func (t *Tree) Reaches(reader Principal, s, authorsHome Scope) bool {
+	return (t.Covers(reader, s) || slices.Contains(t.Line(reader.Home, reader.Home), s)) && t.Sees(reader, s, authorsHome)
+}

@@ -82,11 +82,9 @@ func readKept(file, rules string) (line string, ok bool) {
 }
 
 // writeKept keeps a line with a checksum over it and the rules that it was found
-// out by. What cannot be kept is found out again.
-func writeKept(file, rules, line string) {
-	if os.MkdirAll(filepath.Dir(file), 0o700) == nil {
-		_ = WriteFile(file, []byte(line+"\n"+checksum(rules+line)+"\n"), 0o600)
-	}
+// out by, and says whether it could. What cannot be kept is found out again.
+func writeKept(file, rules, line string) bool {
+	return os.MkdirAll(filepath.Dir(file), 0o700) == nil && WriteFile(file, []byte(line+"\n"+checksum(rules+line)+"\n"), 0o600) == nil
 }
 
 func checksum(line string) string {

@@ -123,6 +123,11 @@ func (m *remembering) scope(name string) (agentprotocol.Scope, error) {
 	return m.tree.Named(s), nil
 }
 
+// mayRead says why the principal may read nothing, or nil.
+func (m *remembering) mayRead() error {
+	return m.principal.Needs(m.tree, agentprotocol.CapabilityRead, m.principal.Home)
+}
+
 // newID makes an id of the time of the call, to the millisecond, so that ids sort
 // as they were made.
 func (m *remembering) newID(kind memoryfile.Kind) (string, error) {

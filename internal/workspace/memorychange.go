@@ -262,17 +262,6 @@ func (m *remembering) stands(commit gitstore.Hash, d recordDoc, onBranch bool) e
 	return nil
 }
 
-// above says whether a scope lies above the principal's own: what holds there
-// holds for it too.
-func (m *remembering) above(s agentprotocol.Scope) bool {
-	for _, up := range m.tree.Line(m.principal.Home, m.principal.Home) {
-		if up == s {
-			return true
-		}
-	}
-	return false
-}
-
 // ChangedMemory is a record that was changed, with all that changed with it.
 type ChangedMemory struct {
 	agentprotocol.MemoryRecord

@@ -63,11 +63,11 @@ func (v *Vault) Context(ctx context.Context, ask ContextAsk) (*agentprotocol.Con
 			a.Command += " --now " + vault.FormatTime(m.now)
 		}
 	}
-	handoffs, err := m.addressed(r.Scope)
+	handoffs, more, err := m.addressed(r.Scope)
 	if err != nil {
 		return nil, err
 	}
-	pack.NextActions = append(pack.NextActions, memory.HandoffActions(handoffs)...)
+	pack.NextActions = append(pack.NextActions, memory.HandoffActions(handoffs, more)...)
 	return &pack, nil
 }
 
@@ -94,26 +94,14 @@ func (m *remembering) maxima(adapter string) (agentprotocol.ContextBudget, error
 	return agentprotocol.ContextBudget{MaxItems: d.MaxContextItems, MaxChars: d.MaxContextChars}, nil
 }
 
-// addressed are the newest handoffs for the principal in a scope.
-func (m *remembering) addressed(scope agentprotocol.Scope) ([]agentprotocol.Handoff, error) {
-	docs, err := read[agentprotocol.Handoff](m.v, m.tip, memoryfile.Handoffs)
-	if err != nil {
-		return nil, err
-	}
-	var all []agentprotocol.Handoff
-	for _, d := range docs {
-		all = append(all, d.DTO)
-	}
-	all = slices.DeleteFunc(all, func(h agentprotocol.Handoff) bool { return !m.sees(h.Scope, h.FromPrincipal.PrincipalID) })
-	return memory.Addressed(all, m.principal, m.tree.Line(scope, m.principal.Home), shownHandoffs), nil
-}
-
 // HandedOff is a handoff with what was written.
 type HandedOff struct {
 	agentprotocol.Handoff
 	Receipt agentprotocol.Receipt `json:"receipt"`
 	Commit  gitstore.Hash         `json:"commit"`
 	Branch  string                `json:"branch"`
+	// Warnings say why it may not be found.
+	Warnings []string `json:"warnings"`
 }
 
 // HandOff keeps a handoff on the memory branch. Of h the id, time and giver are
@@ -127,13 +115,15 @@ func (v *Vault) HandOff(ctx context.Context, h agentprotocol.Handoff) (*HandedOf
 		h.Scope = m.principal.Home
 	}
 	h.SchemaVersion, h.FromPrincipal, h.Scope, h.CreatedAt = cmp.Or(strings.TrimSpace(h.SchemaVersion), agentprotocol.HandoffSchemaVersion), m.principal.Principal, m.tree.Named(h.Scope), m.now
-	if h.ToPrincipal, err = m.receiver(h.ToPrincipal); err != nil {
+	to, err := m.receiver(h.ToPrincipal)
+	if err != nil {
 		return nil, err
 	}
+	h.ToPrincipal = to.Principal
 	if h.HandoffID, err = m.newID(memoryfile.Handoffs); err != nil {
 		return nil, err
 	}
-	if err := memory.MayHandOff(h, m.principal, m.tree); err != nil {
+	if err := memory.MayHandOff(h, m.principal, to, m.tree); err != nil {
 		return nil, err
 	}
 	doc, err := memoryfile.New(h)
@@ -147,24 +137,38 @@ func (v *Vault) HandOff(ctx context.Context, h agentprotocol.Handoff) (*HandedOf
 		return nil, err
 	}
 	commit, err := w.commit(ctx)
-	return &HandedOff{Handoff: h, Receipt: memoryfile.AsProtocol(r), Commit: commit, Branch: w.ref}, err
+	return &HandedOff{Handoff: h, Warnings: m.handoffWarnings(h, to), Receipt: memoryfile.AsProtocol(r), Commit: commit, Branch: w.ref}, err
+}
+
+// handoffWarnings say why who takes work over may not find it.
+func (m *remembering) handoffWarnings(h agentprotocol.Handoff, to memory.Principal) []string {
+	out := []string{}
+	host := slices.ContainsFunc(builtIn, func(d agentprotocol.AdapterDescriptor) bool { return d.AdapterID == to.AgentID })
+	if _, listed := m.config.Agents[to.AgentID]; to.AgentID != "" && !listed && !host {
+		out = append(out, fmt.Sprintf("vault.yaml lists no %s; whoever is to find this has to act by that name", to.PrincipalID))
+	}
+	if how := memory.Overlooks(h, to, m.tree); how != "" {
+		out = append(out, how)
+	}
+	return out
 }
 
 // receiver fills in who takes work over, as vault.yaml has them: "agent:*" is
 // whichever agent comes next.
-func (m *remembering) receiver(to agentprotocol.Principal) (agentprotocol.Principal, error) {
+func (m *remembering) receiver(to agentprotocol.Principal) (memory.Principal, error) {
+	out := memory.Principal{Principal: to}
 	switch {
-	case to.PrincipalID == "agent:*":
-		any := agentprotocol.DefaultAdapterPrincipal(to.PrincipalID, to.Runtime)
-		return any, nil
+	case to.PrincipalID == memory.AnyAgent:
+		out.Principal = agentprotocol.DefaultAdapterPrincipal(to.PrincipalID, to.Runtime)
+		return out, nil
 	case !named(to.PrincipalID):
-		return to, agentprotocol.NewStableError(agentprotocol.ErrCodeValidationFailed, fmt.Sprintf("to_principal: principal_id: %q is nobody; write agent:<id>, agent:* or user:<id>", to.PrincipalID))
+		return out, agentprotocol.NewStableError(agentprotocol.ErrCodeValidationFailed, fmt.Sprintf("to_principal: principal_id: %q is nobody; write agent:<id>, agent:* or user:<id>", to.PrincipalID))
 	}
-	p, err := memory.PrincipalOf(m.config, vault.Subject(to.PrincipalID), "")
+	out, err := memory.PrincipalOf(m.config, vault.Subject(to.PrincipalID), "")
 	if err != nil {
-		return to, fmt.Errorf("to_principal: %w", err)
+		return out, fmt.Errorf("to_principal: %w", err)
 	}
-	return p.Principal, nil
+	return out, nil
 }
 
 // named says whether a word names an agent or a person.
@@ -200,7 +204,7 @@ func (v *Vault) Handoffs(mine bool, scope string, limit int) (*HandoffList, erro
 	out := &HandoffList{Handoffs: []agentprotocol.Handoff{}}
 	for i := len(docs) - 1; i >= 0; i-- {
 		h := docs[i].DTO
-		if m.reaches(h.Scope, h.FromPrincipal.PrincipalID) && (scope == "" || h.Scope == within) && (!mine || len(memory.Addressed([]agentprotocol.Handoff{h}, m.principal, []agentprotocol.Scope{h.Scope}, 1)) == 1) {
+		if m.reaches(h.Scope, h.FromPrincipal.PrincipalID) && (scope == "" || h.Scope == within) && (!mine || memory.Addressed(h, m.principal, []agentprotocol.Scope{h.Scope})) {
 			out.Handoffs = append(out.Handoffs, h)
 		}
 	}
@@ -214,7 +218,7 @@ func (v *Vault) Handoffs(mine bool, scope string, limit int) (*HandoffList, erro
 // reaches says whether the principal may read what somebody wrote in a scope: it
 // lies in its own, or above it.
 func (m *remembering) reaches(s agentprotocol.Scope, author string) bool {
-	return (m.tree.Covers(m.principal, s) || m.above(s)) && m.sees(s, author)
+	return m.tree.Reaches(m.principal, s, m.home(author))
 }
 
 // sees says whether the principal sees what somebody wrote in a scope that it may
@@ -244,11 +248,14 @@ func (v *Vault) ShowHandoff(id string) (*agentprotocol.Handoff, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := m.mayRead(); err != nil {
+		return nil, err
+	}
 	d, err := find[agentprotocol.Handoff](v, m.tip, memoryfile.Handoffs, id)
 	if err != nil {
 		return nil, err
 	}
-	if d == nil || !m.reaches(d.DTO.Scope, d.DTO.FromPrincipal.PrincipalID) || !m.principal.HasCapability(agentprotocol.CapabilityRead) {
+	if d == nil || !m.reaches(d.DTO.Scope, d.DTO.FromPrincipal.PrincipalID) {
 		return nil, fmt.Errorf("%w: there is no handoff %s that you may read; lm handoff list shows those there are", ErrNotFound, id)
 	}
 	return &d.DTO, nil
@@ -316,7 +323,7 @@ func (v *Vault) Feedback(id string, limit int) (*FeedbackList, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.principal.Needs(m.tree, agentprotocol.CapabilityRead, m.principal.Home); err != nil {
+	if err := m.mayRead(); err != nil {
 		return nil, err
 	}
 	docs, err := read[agentprotocol.Feedback](m.v, m.tip, memoryfile.Feedbacks)

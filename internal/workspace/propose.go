@@ -140,7 +140,7 @@ func (w *remembered) review(ctx context.Context, p agentprotocol.Proposal, out *
 		return nil
 	}
 	w.reads = append(w.reads, memoryfile.Proposals.In())
-	earlier, err := w.sound()
+	earlier, err := w.earlier(p)
 	if err != nil {
 		return err
 	}

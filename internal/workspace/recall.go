@@ -149,8 +149,8 @@ func (v *Vault) ShowMemory(id string) (*ShownMemory, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !m.principal.HasCapability(agentprotocol.CapabilityRead) && m.principal.Agent() {
-		return nil, m.principal.Needs(m.tree, agentprotocol.CapabilityRead, m.principal.Bound)
+	if err := m.mayRead(); err != nil {
+		return nil, err
 	}
 	d, onBranch, err := m.recordDoc(id)
 	if errors.Is(err, ErrNotFound) { // perhaps it is approved here and not yet where agents read
@@ -191,6 +191,9 @@ func (m *remembering) sourced(ctx context.Context, r *memory.Record) error {
 func (v *Vault) ShowProposal(id string) (*ShownProposal, error) {
 	m, err := v.remember(false, agentprotocol.Principal{})
 	if err != nil {
+		return nil, err
+	}
+	if err := m.mayRead(); err != nil {
 		return nil, err
 	}
 	d, made, err := m.proposalMade(id)
