@@ -2,6 +2,7 @@ package vault
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -365,6 +366,7 @@ func (c *Config) readScopes(d *document, n *yaml.Node, field string) {
 
 func (c *Config) readPolicy(d *document, n *yaml.Node, field string) {
 	p := &c.Policy
+	var branch *yaml.Node
 	d.keys(n, field, map[string]keyReader{
 		"trusted_ref": func(n *yaml.Node, f string) { p.TrustedRef, _ = d.text(n, f) },
 		"approvers": func(n *yaml.Node, f string) {
@@ -402,7 +404,7 @@ func (c *Config) readPolicy(d *document, n *yaml.Node, field string) {
 		"memory": func(n *yaml.Node, f string) {
 			m := &p.Memory
 			d.keys(n, f, map[string]keyReader{
-				"branch":        func(n *yaml.Node, f string) { m.Branch, _ = d.text(n, f) },
+				"branch":        func(n *yaml.Node, f string) { branch = n; m.Branch = d.branch(n, f) },
 				"kinds":         func(n *yaml.Node, f string) { m.Kinds = words(d, n, f, DefaultConfig().Policy.Memory.Kinds) },
 				"max_risk":      func(n *yaml.Node, f string) { m.MaxRisk = oneOf(d, n, f, risks) },
 				"auto_confirm":  func(n *yaml.Node, f string) { m.AutoConfirm = d.boolean(n, f) },
@@ -410,4 +412,30 @@ func (c *Config) readPolicy(d *document, n *yaml.Node, field string) {
 			})
 		},
 	})
+	trusted := strings.TrimPrefix(strings.TrimPrefix(p.TrustedRef, "refs/heads/"), "refs/remotes/")
+	_, ofRemote, _ := strings.Cut(trusted, "/")
+	if own := strings.TrimPrefix(p.Memory.Branch, "refs/heads/"); branch != nil && p.TrustedRef != "" && (own == trusted || own == ofRemote) {
+		d.at(follow(branch), Error, join(field, "memory.branch"), "name a branch of its own, such as lm/inbox", "agents write to it, and policy.trusted_ref %s is what everybody reads", p.TrustedRef)
+	}
+}
+
+// badBranch is what no name of a branch has, by git check-ref-format.
+const badBranch = `(?:^|/)(?:\.|/|$)|\.\.|\.(?:lock)?(?:/|$)|@\{|[\x00-\x20\x7f~^:?*\[\\]|^-|^@$|^HEAD$`
+
+var badBranchForm = regexp.MustCompile(badBranch)
+
+// CheckBranch says why Git takes no branch of a name, or nil.
+func CheckBranch(name string) error {
+	if badBranchForm.MatchString(name) {
+		return fmt.Errorf("%q is no name of a Git branch", name)
+	}
+	return nil
+}
+
+func (d *document) branch(n *yaml.Node, field string) string {
+	name, ok := d.text(n, field)
+	if err := CheckBranch(name); ok && err != nil {
+		d.at(follow(n), Error, field, "write a name such as lm/inbox", "%s", err)
+	}
+	return name
 }

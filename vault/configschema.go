@@ -42,7 +42,7 @@ func configSchema() schema {
 			"relevance_floor":   shareSchema(),
 			"limits":            closed(schema{"asset_bytes": integerSchema(1), "folder_bytes": integerSchema(1), "folder_files": integerSchema(1)}),
 			"memory": closed(schema{
-				"branch": textSchema(), "kinds": listOf(wordSchema(memory.Kinds)), "max_risk": wordSchema(risks),
+				"branch": branchSchema(), "kinds": listOf(wordSchema(memory.Kinds)), "max_risk": wordSchema(risks),
 				"auto_confirm": booleanSchema(), "self_approval": booleanSchema(),
 			}),
 		}),

@@ -120,6 +120,12 @@ func pathSchema() schema {
 	return s
 }
 
+func branchSchema() schema {
+	s := textSchema()
+	s["not"] = schema{"type": "string", "pattern": badBranch}
+	return s
+}
+
 func described(s schema, description string) schema {
 	s["description"] = description
 	return s

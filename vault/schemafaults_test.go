@@ -46,7 +46,8 @@ var schemaFaults = map[string][]string{
 		"projekt: p", "schema: lm.vault/v9", "project: P", "defaults: {owner: \"agent:x\"}", "defaults: {token_budget: 63}", "defaults: {tokenizer: gpt}", "people: [a]",
 		"people: {\"a b\": {}}", "people: {a: {trust: total}}", "people: {a: {capabilities: [fly]}}", "agents: {a: {scope: lm}}", "agents: {a: {email: x}}", "scopes: [{id: lm}]",
 		"scopes: [{kind: planet, id: lm}]", "teams: {a: b}", "policy: {approvers: []}", "policy: {on_edit: panic}", "policy: {signatures: maybe}", "policy: {relevance_floor: 2}",
-		"policy: {distinct_approver: \"true\"}", "policy: {limits: {asset_bytes: 0}}", "policy: {memory: {kinds: [rumour]}}", "policy: {memory: {max_risk: wild}}", "policy: {allowed_signers: ../x}",
+		"policy: {distinct_approver: \"true\"}", "policy: {limits: {asset_bytes: 0}}", "policy: {memory: {kinds: [rumour]}}", "policy: {memory: {max_risk: wild}}",
+		"policy: {memory: {branch: \"../x y\"}}", "policy: {memory: {branch: lm/inbox.lock}}", "policy: {memory: {branch: a/}}", "policy: {memory: {branch: \"-x\"}}", "policy: {memory: {branch: \"@\"}}", "policy: {memory: {branch: \"a@{1}\"}}", "policy: {allowed_signers: ../x}",
 	},
 	"loadout": {
 		"schema: lm.asset/v1", "request: x", "request: {agnet: a}", "request: {token_budget: 1}", "request: {types: [page]}", "request: {now: today}", "request: {bound_only: 1}",

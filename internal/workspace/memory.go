@@ -313,12 +313,34 @@ func (w *remembered) commit(ctx context.Context) (gitstore.Hash, error) {
 	slices.Sort(c.Reads)
 	c.Reads = slices.Compact(c.Reads)
 	if w.branch {
+		if err := w.aside(); err != nil {
+			return "", err
+		}
 		c.Branch = w.ref
 		if err := w.v.begin(ctx, c); err != nil {
 			return "", err
 		}
 	}
 	return w.v.Repo.Commit(ctx, c)
+}
+
+// aside refuses a memory branch that is not of its own: one that is checked out here
+// or that a remote has as its default.
+func (m *remembering) aside() error {
+	name := strings.TrimPrefix(m.ref, "refs/heads/")
+	refuse := func(what, mend string) error {
+		return agentprotocol.NewStableError(agentprotocol.ErrCodeValidationFailed, fmt.Sprintf("policy.memory.branch is %s, %s, and memories that wait are not written there; %s", name, what, mend))
+	}
+	for _, remote := range m.v.Repo.Remotes() {
+		if m.v.defaultOf(remote) == "refs/remotes/"+remote+"/"+name {
+			return refuse("the default branch of "+remote, "name another in vault.yaml, such as lm/inbox")
+		}
+	}
+	head, _, err := m.v.Repo.Head()
+	if err == nil && head == m.ref {
+		return refuse("which is checked out here", "name another in vault.yaml, such as lm/inbox, or run: git checkout --detach")
+	}
+	return err
 }
 
 // begin makes the memory branch of what a remote has, if there is none here.

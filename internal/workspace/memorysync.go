@@ -48,6 +48,9 @@ func (v *Vault) SyncMemory(ctx context.Context, remote string) (*Synced, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := m.aside(); err != nil {
+		return nil, err
+	}
 	if remote == "" {
 		remotes := v.Repo.Remotes()
 		if len(remotes) == 0 {

@@ -12,11 +12,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"longmemory.dev/lm/vault"
 	"longmemory.dev/lm/vault/gitstore"
+	"longmemory.dev/lm/vault/memoryfile"
 )
 
 // Errors that callers ask for with errors.Is, besides those of vault,
@@ -212,6 +214,12 @@ func (v *Vault) tracked() (*Vault, error) {
 	}
 	switch len(found) {
 	case 0:
+		if head != "" && slices.ContainsFunc(memoryfile.Kinds, func(k memoryfile.Kind) bool {
+			there, err := v.Repo.Exists(head, k.In())
+			return err == nil && there
+		}) {
+			return nil, fmt.Errorf("%w here: what is checked out in %s is a branch of memories, which has no vault.yaml; %s", vault.ErrNoVault, where, v.elsewhere())
+		}
 		return nil, fmt.Errorf("%w in this folder, above it, or tracked in %s; make a vault with lm init", vault.ErrNoVault, where)
 	case 1:
 		v.Prefix = found[0]
@@ -221,6 +229,14 @@ func (v *Vault) tracked() (*Vault, error) {
 		return v, nil
 	}
 	return nil, fmt.Errorf("%w: %s has several vaults (%s); name one with --vault, LM_VAULT or git config lm.vault", vault.ErrNoVault, where, strings.Join(found, ", "))
+}
+
+// elsewhere is what to do where the memory branch is checked out.
+func (v *Vault) elsewhere() string {
+	if v.Repo.GitDir() == v.Repo.CommonDir() {
+		return "run: git checkout -"
+	}
+	return "run lm where the vault is, such as: lm -C " + vault.Quote(filepath.Dir(v.Repo.CommonDir())) + " inbox"
 }
 
 // inRepo is the path of a vault's file relative to the repository's root.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"longmemory.dev/lm/vault"
 )
 
 // Change is one commit that is to be made.
@@ -226,10 +228,29 @@ func (r *Repo) checkFree(ref string) error {
 	for _, head := range heads {
 		data, _ := os.ReadFile(head)
 		if target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref:"); ok && strings.TrimSpace(target) == ref {
-			return fmt.Errorf("%w: %s is checked out in the work tree of %s; write to it from there", ErrConflict, ref, filepath.Dir(head))
+			return fmt.Errorf("%w: %s is checked out in a work tree, whose files would be older than it; run: %s", ErrConflict, ref, leave(filepath.Dir(head)))
 		}
 	}
 	return nil
+}
+
+// leave is the command that checks out no branch any more in the work tree of a Git
+// directory.
+func leave(gitDir string) string {
+	if filepath.Base(gitDir) != ".git" && filepath.Base(filepath.Dir(gitDir)) != "worktrees" { // its own configuration knows where
+		return "git --git-dir " + vault.Quote(gitDir) + " checkout --detach"
+	}
+	tree := filepath.Dir(gitDir)
+	if data, err := os.ReadFile(filepath.Join(gitDir, "gitdir")); err == nil { // of a linked one
+		tree = filepath.Dir(strings.TrimSpace(string(data)))
+		if !filepath.IsAbs(tree) {
+			tree = filepath.Join(gitDir, tree)
+		}
+	}
+	if _, err := os.Stat(tree); err != nil {
+		return "git worktree prune"
+	}
+	return "git -C " + vault.Quote(tree) + " checkout --detach"
 }
 
 // base is the tree to build on, after looking whether it still is what the

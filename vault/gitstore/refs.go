@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"longmemory.dev/lm/vault"
 )
 
 // Head is the branch that is checked out, as a full ref name ("" when HEAD is
@@ -160,10 +162,7 @@ func (r *Repo) refExists(name string) (exact, below bool, err error) {
 	return exact, below, err
 }
 
-var (
-	pseudoRef  = regexp.MustCompile(`^[A-Z][A-Z_]*$`)
-	badRefPart = regexp.MustCompile(`^\.|\.\.|\.lock$|\.$|@\{|[\x00-\x20\x7f~^:?*\[\\]`)
-)
+var pseudoRef = regexp.MustCompile(`^[A-Z][A-Z_]*$`)
 
 // safeRef says whether name may be used as a path below a Git directory: a ref
 // below refs/ by git check-ref-format's rules, or a pseudo-ref such as HEAD.
@@ -171,16 +170,8 @@ func safeRef(name string) bool {
 	if pseudoRef.MatchString(name) {
 		return true
 	}
-	parts := strings.Split(name, "/")
-	if len(parts) < 2 || parts[0] != "refs" {
-		return false
-	}
-	for _, part := range parts {
-		if part == "" || badRefPart.MatchString(part) {
-			return false
-		}
-	}
-	return true
+	below, ok := strings.CutPrefix(name, "refs/")
+	return ok && vault.CheckBranch(below) == nil
 }
 
 func isHash(s string) bool { return len(s) == 40 && isHex(s) }
