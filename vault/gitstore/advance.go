@@ -39,7 +39,7 @@ func (r *Repo) Advance(ctx context.Context, c Change, to Hash) error {
 	case w.viaHead:
 		return fmt.Errorf("%w: %s is checked out here; check out another branch first", ErrConflict, c.Branch)
 	case w.old != c.Expect:
-		return fmt.Errorf("%w: somebody else moved %s meanwhile (commit %.12s); try again", ErrConflict, c.Branch, w.old)
+		return fmt.Errorf("%w: somebody else moved %s meanwhile (commit %.12s); try again", ErrMoved, c.Branch, w.old)
 	}
 	w.new = to
 	return r.publish(ctx, w.journal(), w.check)

@@ -113,7 +113,7 @@ func (r *Repo) makeCommit(ctx context.Context, c Change) (Hash, error) {
 			return "", err
 		}
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("%w: %s moves faster than lm can commit to it; try again", ErrConflict, w.ref)
+			return "", fmt.Errorf("%w: %s moves faster than lm can commit to it; try again", ErrMoved, w.ref)
 		}
 	}
 }
@@ -280,7 +280,7 @@ func (w *writer) base() (Hash, error) {
 			return "", err
 		}
 		if !then.same(now) {
-			return "", fmt.Errorf("%w: somebody else changed %s on %s meanwhile (commit %.12s); look at it and try again", ErrConflict, orRoot(p), w.ref, w.old)
+			return "", fmt.Errorf("%w: somebody else changed %s on %s meanwhile (commit %.12s); look at it and try again", ErrMoved, orRoot(p), w.ref, w.old)
 		}
 	}
 	return root, nil

@@ -86,12 +86,20 @@ var (
 	// ErrLocked: a lock was not to be had before the deadline. Nothing was
 	// changed. It is a kind of ErrConflict: errors.Is holds for both.
 	ErrLocked = lockedError{}
+	// ErrMoved: somebody was faster, so what was read is another by now, and whoever
+	// decides anew may succeed. It is a kind of ErrConflict, as ErrLocked is.
+	ErrMoved = movedError{}
 )
 
 type lockedError struct{}
 
 func (lockedError) Error() string        { return "conflict: locked" }
 func (lockedError) Is(target error) bool { return target == ErrConflict }
+
+type movedError struct{}
+
+func (movedError) Error() string        { return ErrConflict.Error() }
+func (movedError) Is(target error) bool { return target == ErrConflict }
 
 // Repo is one work tree (or bare repository) with its Git directory. Its
 // methods may be called from several goroutines. What it has read of the
