@@ -236,6 +236,9 @@ func conflicts(ranked []scored, load Loading) ([]agentprotocol.ContextConflict, 
 			group = append(group, next)
 			todo = append(todo, r.ConflictsWith...)
 		}
+		if len(group) < 2 {
+			continue // whom it is in conflict with has expired, or is not for this reader
+		}
 		slices.Sort(group)
 		reason := "in conflict over the same subject"
 		if subject := known[id].Subject; subject != "" {

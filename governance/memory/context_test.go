@@ -173,7 +173,7 @@ func TestCompileKeepsTheBudget(t *testing.T) {
 
 func TestConflictGroups(t *testing.T) {
 	var eligible []*memory.Candidate
-	for id, with := range map[string][]string{"mem_1": {"mem_3"}, "mem_3": {"mem_1", "mem_9"}, "mem_2": {"mem_4"}, "mem_4": {"mem_2"}} {
+	for id, with := range map[string][]string{"mem_1": {"mem_3"}, "mem_3": {"mem_1", "mem_9"}, "mem_2": {"mem_4"}, "mem_4": {"mem_2"}, "mem_5": {"mem_9"}} {
 		eligible = append(eligible, &memory.Candidate{Record: record(id, "s", id, func(r *memory.Record) { r.State, r.ConflictsWith = "conflicted", with })})
 	}
 	pack, err := memory.Compile(agentprotocol.ContextRequest{Scope: scope("project:lm"), Budget: agentprotocol.ContextBudget{MaxItems: 1}}, eligible, loaded, now, agentprotocol.ContextBudget{})
