@@ -163,6 +163,46 @@ func (f *forger) next(change func(*vault.Receipt)) {
 	f.commit("govern")
 }
 
+// contest makes two branches on which bob approved another text of alice's, and
+// merges both into main, where the text of one stays.
+func (f *forger) contest() {
+	f.t.Helper()
+	for _, branch := range []string{"one", "two"} {
+		f.sh("git checkout -q main && git checkout -qb " + branch)
+		f.as("alice")
+		f.replace(pageFile, "text\n", "text of "+branch+"\n")
+		f.commit("edit")
+		f.as("bob")
+		f.lm(0, "asset", "govern", "page", "--status", "approved", "--reason", branch)
+	}
+	f.sh("git checkout -q main && git merge -q --ff-only one && ! git merge -q two >/dev/null 2>&1 && git checkout -q --ours . && git add -A && git commit -qm 'Keep one'")
+}
+
+// TestWhatGaveWayIsRejected: a change that takes the side that a merge on the
+// base left is an edit of a receipt, however it is made; one that puts back what
+// somebody took that way is none.
+func TestWhatGaveWayIsRejected(t *testing.T) {
+	f := newForger(t)
+	f.contest()
+	f.lm(0, "verify")
+	f.lm(0, "validate", "--base", "main")
+	for _, evil := range []string{
+		`git reset -q --hard $(git commit-tree -p main -p two -m "Merge two" "two^{tree}")`,
+		`git reset -q --hard $(git commit-tree -p two -p main -m "Merge main" "two^{tree}")`,
+		"git checkout two -- assets receipts 2>/dev/null && git commit -qm x",
+	} {
+		f.sh("git checkout -q main && git checkout -qB evil && " + evil)
+		if out := f.lm(exitInvalid, "validate", "--base", "main"); !strings.Contains(out, page3+":1:1: error: this change edits this receipt") {
+			t.Errorf("%s\n%s", evil, out)
+		}
+		f.sh("git checkout -q evil && git checkout -qB good && git checkout main -- assets receipts 2>/dev/null && git commit -qm back")
+		f.lm(0, "validate", "--base", "evil")
+		if out := f.lm(0, "verify"); !strings.Contains(out, "and is back as it was") {
+			t.Errorf("%s\n%s", evil, out)
+		}
+	}
+}
+
 // forgeries are manipulations, each with the file that must be named and a word
 // of the reason.
 var forgeries = map[string]struct {
@@ -200,6 +240,14 @@ var forgeries = map[string]struct {
 		f.sh("git checkout -qb side HEAD~1 && git commit -q --allow-empty -m x && git merge -q --no-commit main 2>/dev/null")
 		f.replace(page2, "read it", "new")
 		f.commit("merge")
+	}},
+	"a merge brings back what gave way": {page3, "was changed in commit", func(f *forger) {
+		f.contest()
+		f.sh(`git reset -q --hard $(git commit-tree -p main -p two -m "Merge two" "two^{tree}")`)
+	}},
+	"a commit brings back what gave way": {page3, "was changed in commit", func(f *forger) {
+		f.contest()
+		f.sh("git checkout two -- assets receipts 2>/dev/null && git commit -qm x")
 	}},
 	"a version is jumped": {page3, "version", func(f *forger) { f.forge(func(r *vault.Receipt) { r.Version = 7 }) }},
 	"a state that none becomes": {page3, "cannot become", func(f *forger) {

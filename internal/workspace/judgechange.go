@@ -31,8 +31,8 @@ func (s *side) below(at string) string {
 }
 
 // receipts: none that was there may be another or gone, and none may take the
-// place of one that the base has got since. One that is back as it was first
-// is mended, not edited.
+// place of one that the base has got since. One that was another, or had given
+// way in a merge, and is back as it was first is mended, not edited.
 func (j *judge) receipts() error {
 	for _, f := range j.fork.files {
 		now := j.head.object(f.Path)
@@ -45,7 +45,7 @@ func (j *judge) receipts() error {
 				return err
 			}
 		}
-		if j.walk.isFirst(strings.TrimPrefix(f.Path, "receipts/"), gitstore.Hash(now)) {
+		if file := strings.TrimPrefix(f.Path, "receipts/"); j.walk.stands(file, gitstore.Hash(now)) && !j.walk.stands(file, gitstore.Hash(f.Object)) {
 			continue
 		}
 		what := "edits"

@@ -50,7 +50,7 @@ func (v *Vault) receiptsUpTo(commit gitstore.Hash) (*receiptWalk, error) {
 		folder, err := v.folderAt(commit)
 		return path.Join(folder, "receipts"), err
 	})
-	w := &receiptWalk{first: map[gitstore.Changed]origin{}, removed: map[string]bool{}, told: map[gitstore.Changed]bool{}}
+	w := &receiptWalk{first: map[gitstore.Changed]origin{}, lost: map[gitstore.Changed]bool{}, removed: map[string]bool{}, told: map[gitstore.Changed]bool{}}
 	for _, p := range past {
 		if p.Cut {
 			w.cut(p)
@@ -87,7 +87,9 @@ func (c *verifier) tell(b broke) {
 type receiptWalk struct {
 	// first says where a file was added with these bytes (Path and After), as
 	// something that was not there before.
-	first   map[gitstore.Changed]origin
+	first map[gitstore.Changed]origin
+	// lost are those of first (Path and After) that gave way in a merge.
+	lost    map[gitstore.Changed]bool
 	removed map[string]bool
 	told    map[gitstore.Changed]bool
 	found   []broke
@@ -106,12 +108,13 @@ func (w *receiptWalk) cut(p gitstore.Past) {
 
 func (w *receiptWalk) step(p gitstore.Past) {
 	absent := map[string]int{}
+	var lost []gitstore.Changed
 	for i, changed := range p.Changed {
 		forks := map[string]bool{} // subjects of which both sides of a merge have a receipt at one place
 		for _, f := range changed {
 			if f.Before == "" {
 				absent[f.Path]++
-			} else if len(p.Parents) > 1 && w.isFirst(f.Path, f.After) && w.sameAsOther(p, i, f) {
+			} else if len(p.Parents) > 1 && w.stands(f.Path, f.After) && w.sameAsOther(p, i, f) {
 				forks[path.Dir(f.Path)] = true
 			}
 		}
@@ -122,9 +125,15 @@ func (w *receiptWalk) step(p gitstore.Past) {
 			}
 			w.told[mark] = true
 			gaveWay := forks[path.Dir(f.Path)] && w.sameAsOther(p, i, f)
+			if gaveWay {
+				lost = append(lost, gitstore.Changed{Path: f.Path, After: f.Before})
+			}
 			w.removed[f.Path] = w.removed[f.Path] || f.After == "" && !gaveWay
 			w.found = append(w.found, broke{f, p.Commit, p.Parents[i], gaveWay})
 		}
+	}
+	for _, l := range lost {
+		w.lost[l] = true
 	}
 	for _, changed := range p.Changed[:1] {
 		for _, f := range changed {
@@ -144,6 +153,12 @@ func (w *receiptWalk) step(p gitstore.Past) {
 func (w *receiptWalk) isFirst(file string, blob gitstore.Hash) bool {
 	_, ok := w.first[gitstore.Changed{Path: file, After: blob}]
 	return ok && blob != ""
+}
+
+// stands says whether a file was added with these bytes and has not given way
+// since: what gave way once takes nobody's place again.
+func (w *receiptWalk) stands(file string, blob gitstore.Hash) bool {
+	return w.isFirst(file, blob) && !w.lost[gitstore.Changed{Path: file, After: blob}]
 }
 
 // sameAsOther says whether a merge took a file, or its absence, from another
