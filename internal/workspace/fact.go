@@ -42,7 +42,7 @@ func (v *Vault) fact(commit gitstore.Hash) (fact, error) {
 	f := fact{tree: tree}
 	config, err := v.Repo.File(commit, v.inRepo(vault.ConfigFile), maxConfig)
 	if errors.Is(err, gitstore.ErrNotFound) {
-		return fact{}, fmt.Errorf("%w at %.12s in %s; commit it first, or read the files as they lie with --worktree", vault.ErrNoVault, commit, cmp.Or(v.Prefix, "the repository's root"))
+		return fact{}, fmt.Errorf("%w at %.12s in %s; commit it first, or read the files as they lie with --worktree", vault.ErrNoVault, commit, folderName(v.Prefix))
 	}
 	if err != nil {
 		return fact{}, err

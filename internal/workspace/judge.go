@@ -30,6 +30,7 @@ type judge struct {
 	config           *vault.Config // the base's
 	base, fork, head side
 	commit           gitstore.Hash // head's, also where the files are read as they lie
+	worktree         bool          // they are
 	walk             *receiptWalk  // through the fork's history, on first need
 	problems         []vault.Problem
 }
@@ -46,9 +47,11 @@ func (v *Vault) ValidateChange(r Revision, base string, paths []string) (*Valida
 	if err := j.find(r, base); err != nil {
 		return nil, err
 	}
+	judge := j.all
 	if j.config == nil {
-		j.add(vault.Warning, vault.ConfigFile, "", "the base has no vault here, so no rule says who may approve; this change is judged by its own files alone", "let somebody whom you trust read all of it")
-	} else if err := j.all(); err != nil {
+		judge = j.unruled
+	}
+	if err := judge(); err != nil {
 		return nil, err
 	}
 	wanted, err := v.wanted(paths)
@@ -92,7 +95,7 @@ func (j *judge) find(r Revision, base string) error {
 	if err != nil {
 		return err
 	}
-	j.commit = head
+	j.commit, j.worktree = head, r.Worktree || r.Rev == "" && v.Dir != ""
 	j.fork.commit, err = v.Repo.MergeBase(head, j.base.commit)
 	if errors.Is(err, gitstore.ErrNotFound) {
 		fetch := "git fetch --unshallow"
@@ -122,10 +125,7 @@ func (j *judge) find(r Revision, base string) error {
 	if j.fork.files, err = v.filesAt(j.fork.commit, vault.Relevant); err != nil && !errors.Is(err, gitstore.ErrNotFound) {
 		return err
 	}
-	if r.Rev == "" && v.Dir != "" {
-		r.Worktree = true
-	}
-	if r.Worktree {
+	if j.worktree {
 		lying, err := v.lying(RefWorktree)
 		if err != nil {
 			return err

@@ -1,7 +1,11 @@
 package workspace
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -61,6 +65,53 @@ func (j *judge) receipts() error {
 		}
 	}
 	return nil
+}
+
+// anyDepth is deeper than any vault lies.
+const anyDepth = 1 << 10
+
+// unruled: the base has no vault here. Where it has none at all, this one is the
+// first. One that was moved, or that lies in the way of another, would be judged
+// by its own rules alone; only one that the call names may lie beside another.
+func (j *judge) unruled() error {
+	places, err := j.v.Repo.TrackedVaults(j.base.commit, anyDepth)
+	if err != nil {
+		return err
+	}
+	for _, place := range places {
+		file := path.Join(place, vault.ConfigFile)
+		config, err := j.v.Repo.File(j.base.commit, file, maxConfig)
+		if err != nil {
+			return err
+		}
+		if config.Data != nil && !bytes.Contains(config.Data, []byte("lm.vault/")) {
+			continue // of something else
+		}
+		stays, err := j.keeps(file)
+		switch {
+		case err != nil:
+			return err
+		case !stays:
+			j.add(vault.Error, vault.ConfigFile, "", fmt.Sprintf("the base has a vault in %s and none here, and this change takes that one away, so only its own rules would judge it", folderName(place)),
+				"leave the vault where it is, or move it in a change of its own that somebody who may approve reads and merges over this error")
+		case !j.v.named:
+			j.add(vault.Error, vault.ConfigFile, "", fmt.Sprintf("the base has a vault in %s and none here, so this one would be read in its place, and only its own rules would judge it", folderName(place)),
+				"take this vault.yaml away; or if both are meant to be there, say with --vault which of them is to be judged")
+		}
+	}
+	if len(j.problems) == 0 {
+		j.add(vault.Warning, vault.ConfigFile, "", "the base has no vault here, so no rule says who may approve; this change is judged by its own files alone", "let somebody whom you trust read all of it")
+	}
+	return nil
+}
+
+// keeps says whether head has a file, relative to the repository's root.
+func (j *judge) keeps(file string) (bool, error) {
+	if j.worktree {
+		_, err := os.Lstat(filepath.Join(j.v.Repo.Root(), filepath.FromSlash(file)))
+		return err == nil, nil
+	}
+	return j.v.Repo.Exists(j.commit, file)
 }
 
 // deleted: an asset that has receipts is archived before it goes.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -58,7 +59,8 @@ func (v *Vault) past(head gitstore.Hash, id vault.ID) (*past, error) {
 }
 
 // folderAt is where the vault lay in a commit: where it lies now, else the only
-// folder with a vault.yaml near the root, as it was before somebody moved it.
+// folder with a vault.yaml near the root, as it was before somebody moved it. A
+// folder that still has one at HEAD is that of another vault.
 func (v *Vault) folderAt(commit gitstore.Hash) (string, error) {
 	_, err := v.Repo.File(commit, v.inRepo(vault.ConfigFile), 0)
 	if err == nil || !errors.Is(err, gitstore.ErrNotFound) {
@@ -68,8 +70,16 @@ func (v *Vault) folderAt(commit gitstore.Hash) (string, error) {
 	if err != nil || len(found) != 1 {
 		return v.Prefix, err
 	}
+	if head, err := v.resolve("HEAD"); err == nil {
+		if another, err := v.Repo.Exists(head, path.Join(found[0], vault.ConfigFile)); another || err != nil {
+			return v.Prefix, err
+		}
+	}
 	return found[0], nil
 }
+
+// folderName names a folder of the repository for people.
+func folderName(folder string) string { return cmp.Or(folder, "the repository's root") }
 
 // see reads the asset as a logged commit has it. Its asset is nil where there
 // is none, or no valid one; it has no places where there is none.

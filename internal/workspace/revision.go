@@ -105,6 +105,12 @@ func (v *Vault) stated(at string) (loaded, error) {
 		return loaded{}, err
 	}
 	fact, err := v.fact(commit)
+	if errors.Is(err, vault.ErrNoVault) { // a branch that moved the vault is still bound by what it had stated
+		before := *v
+		if before.Prefix, err = v.folderAt(commit); err == nil {
+			fact, err = before.fact(commit)
+		}
+	}
 	switch {
 	case errors.Is(err, vault.ErrNoVault) || err == nil && fact.trusted == "":
 		return loaded{}, nil
@@ -286,9 +292,9 @@ func (v *Vault) read(at *loaded) (*vault.Snapshot, error) {
 	s, err := vault.Read(at.files, v.governed(limit)) // beside an invalid vault.yaml there may be a snapshot, for validate
 	switch {
 	case errors.Is(err, vault.ErrNoVault) && at.Ref == RefWorktree:
-		return nil, fmt.Errorf("%w in the work tree in %s; bring it back with git checkout, or name a revision with --rev", vault.ErrNoVault, cmp.Or(v.Prefix, "the repository's root"))
+		return nil, fmt.Errorf("%w in the work tree in %s; bring it back with git checkout, or name a revision with --rev", vault.ErrNoVault, folderName(v.Prefix))
 	case errors.Is(err, vault.ErrNoVault):
-		return nil, fmt.Errorf("%w at %s in %s; commit it first, or read the files as they lie with --worktree", vault.ErrNoVault, at.Ref, cmp.Or(v.Prefix, "the repository's root"))
+		return nil, fmt.Errorf("%w at %s in %s; commit it first, or read the files as they lie with --worktree", vault.ErrNoVault, at.Ref, folderName(v.Prefix))
 	}
 	return s, err
 }

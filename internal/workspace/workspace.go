@@ -54,7 +54,8 @@ type Vault struct {
 	// slashes; "" if it is the root.
 	Prefix string
 
-	env Env
+	named bool // the call, the environment or Git's config names its folder
+	env   Env
 }
 
 // Close lets go of open files.
@@ -128,6 +129,7 @@ func realDir(dir string) (string, error) {
 // at is the vault in a folder that somebody named. The folder may lie in
 // another repository than the one the call was made in.
 func (v *Vault) at(base, named, by string) (*Vault, error) {
+	v.named = true
 	if !filepath.IsAbs(named) {
 		named = filepath.Join(base, named)
 	}
