@@ -255,7 +255,7 @@ func (c *command) governCommand() *cli.Command {
 			&cli.IntFlag{Name: "expect-version", DefaultText: "any", Usage: "exit 5 unless the asset has version `N`"},
 			&cli.BoolFlag{Name: "changed", Usage: "every asset that an edit or a merge left without a receipt, in one commit; with --status, --reason and --dry-run alone"},
 			&cli.StringFlag{Name: "reviewer", Usage: "with --changed: in the name of `github:LOGIN`, who approved this very commit on the forge; for CI"},
-			&cli.StringFlag{Name: "base", Usage: "with --reviewer: whose vault.yaml says who that is; else what agents read"},
+			&cli.StringFlag{Name: "base", Usage: "with --reviewer: `REV` that the change goes to; its vault.yaml says who that is, and only what differs from it is governed; else what agents read"},
 		),
 		Action: func(ctx *cli.Context) error {
 			if ctx.Bool("changed") {

@@ -27,7 +27,8 @@ type GovernedAll struct {
 // receipt for its content at HEAD into a state, all in one commit: those that
 // say approved, and candidates. Drafts wait for their authors. Of the change
 // only Status, Reason and DryRun count. All are governed or none: the error
-// names each that cannot be. review nil: whoever calls governs.
+// names each that cannot be. review nil: whoever calls governs; else only what
+// the review is of.
 func (v *Vault) GovernChanged(ctx context.Context, c Change, review *Review) (*GovernedAll, error) {
 	if c.Status != nil && !slices.Contains(vault.Statuses, vault.Status(*c.Status)) {
 		return nil, fmt.Errorf("%w: there is no status %s; the states are %v", ErrUsage, *c.Status, vault.Statuses)
@@ -36,13 +37,14 @@ func (v *Vault) GovernChanged(ctx context.Context, c Change, review *Review) (*G
 	if err != nil {
 		return nil, err
 	}
+	of := func(vault.ID) bool { return true }
 	if review != nil {
-		if err := s.reviewed(config, *review); err != nil {
+		if of, err = s.reviewed(config, *review); err != nil {
 			return nil, err
 		}
 	}
 	out := &GovernedAll{Assets: []*Written{}, DryRun: c.DryRun, Withdrawn: []vault.ID{}}
-	ids, err := s.unreceipted(ctx, out)
+	ids, err := s.unreceipted(ctx, of, out)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +72,8 @@ func (v *Vault) GovernChanged(ctx context.Context, c Change, review *Review) (*G
 	return out, nil
 }
 
-// unreceipted lists the assets at HEAD that wait for a receipt.
-func (s *session) unreceipted(ctx context.Context, out *GovernedAll) ([]vault.ID, error) {
+// unreceipted lists those assets at HEAD that wait for a receipt.
+func (s *session) unreceipted(ctx context.Context, of func(vault.ID) bool, out *GovernedAll) ([]vault.ID, error) {
 	x, err := s.v.open(ctx, s.head)
 	if err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func (s *session) unreceipted(ctx context.Context, out *GovernedAll) ([]vault.ID
 	for i := range x.Facts() {
 		f := &x.Facts()[i]
 		switch {
-		case f.Invalid || f.Receipted || f.Status != vault.StatusApproved && f.Status != vault.StatusCandidate:
+		case f.Invalid || f.Receipted || f.Status != vault.StatusApproved && f.Status != vault.StatusCandidate || !of(f.ID):
 		case !governance.Allowed(f, s.writer.Who, vault.PermissionRead):
 			out.Hidden++
 		default:

@@ -96,15 +96,7 @@ func (j *judge) find(r Revision, base string) error {
 		return err
 	}
 	j.commit, j.worktree = head, r.Worktree || r.Rev == "" && v.Dir != ""
-	j.fork.commit, err = v.Repo.MergeBase(head, j.base.commit)
-	if errors.Is(err, gitstore.ErrNotFound) {
-		fetch := "git fetch --unshallow"
-		if shallow, _ := v.Repo.Shallow(); !shallow {
-			fetch = fetchOf(rev)
-		}
-		return fmt.Errorf("%w: %w; run: %s", ErrUsage, err, fetch)
-	}
-	if err != nil {
+	if j.fork.commit, err = v.parted(head, j.base.commit, rev); err != nil {
 		return err
 	}
 	j.base.files, err = v.filesAt(j.base.commit, vault.Relevant)
@@ -143,6 +135,19 @@ func (j *judge) find(r Revision, base string) error {
 		}
 	}
 	return nil
+}
+
+// parted is where the line of a commit left that of a base, which rev names.
+func (v *Vault) parted(head, base gitstore.Hash, rev string) (gitstore.Hash, error) {
+	fork, err := v.Repo.MergeBase(head, base)
+	if errors.Is(err, gitstore.ErrNotFound) {
+		fetch := "git fetch --unshallow"
+		if shallow, _ := v.Repo.Shallow(); !shallow {
+			fetch = fetchOf(rev)
+		}
+		return "", fmt.Errorf("%w: %w; run: %s", ErrUsage, err, fetch)
+	}
+	return fork, err
 }
 
 // readSide reads a side by the base's vault.yaml and allowed signers.

@@ -34,6 +34,16 @@ func (s *side) below(at string) string {
 	return b.String()
 }
 
+// all are the files of an asset and its receipts, with their blobs, wherever it
+// lies.
+func (s *side) all(id vault.ID) string {
+	out := s.below("receipts/asset/" + string(id))
+	for _, place := range vault.Places(s.files, id) {
+		out += s.below(place)
+	}
+	return out
+}
+
 // receipts: none that was there may be another or gone, and none may take the
 // place of one that the base has got since. One that was another, or had given
 // way in a merge, and is back as it was first is mended, not edited.
