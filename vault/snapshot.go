@@ -41,7 +41,7 @@ type Snapshot struct {
 // RulesVersion names the rules by which Read decides what is valid and what is
 // receipted. It counts up with each change of them, so that no index outlives
 // the rules that it was built by.
-const RulesVersion = "5"
+const RulesVersion = "6"
 
 // Relevant says whether a path below a vault's folder can matter to a
 // Snapshot, so that a reader of a repository whose root is the vault leaves
@@ -341,17 +341,51 @@ func (s *Snapshot) standing(found *findings, past Past) {
 		if unsigned == nil && s.edited(a, last, broken) {
 			s.serve(a, last, past)
 		}
-		line, column := a.Place("status")
+		waits := a.Status == StatusDraft || a.Status == StatusCandidate
 		switch {
 		case a.Receipted || broken != nil && a.Status != StatusApproved:
 		case a.Status == StatusApproved:
 			found.add(s.unreceipted(a, last, broken, unsigned))
-		case last != nil && last.Digest == a.Digest && last.To != a.Status:
-			found.add(Problem{Severity: Warning, Path: a.KeyFile(), Line: line, Column: column, Field: "status",
-				Message: fmt.Sprintf("it says %s, and receipt %04d says %s of this very content", a.Status, last.Seq, last.To),
-				Mend:    "run: " + s.Config.GovernCommand(a.ID, last.To)})
+		case !waits:
+			found.add(s.byHand(a, last))
+		case last != nil && last.Digest == a.Digest:
+			found.add(stateProblem(a, said(a, last), "run: "+s.Config.GovernCommand(a.ID, last.To)))
 		}
 	}
+}
+
+// stateProblem is a warning about what an asset says of its state.
+func stateProblem(a *Asset, message, mend string) Problem {
+	line, column := a.Place("status")
+	return Problem{Severity: Warning, Path: a.KeyFile(), Line: line, Column: column, Field: "status", Message: message, Mend: mend}
+}
+
+// said is what an asset and its last receipt, if there is one, say of its state.
+func said(a *Asset, last *Receipt) string {
+	switch {
+	case last == nil:
+		return fmt.Sprintf("it says %s, and no receipt says so", a.Status)
+	case last.Digest != a.Digest:
+		return fmt.Sprintf("it says %s, and was changed after receipt %04d, which says %s", a.Status, last.Seq, last.To)
+	}
+	return fmt.Sprintf("it says %s, and receipt %04d says %s of this very content", a.Status, last.Seq, last.To)
+}
+
+// byHand is the problem of an asset that nobody governed into the state, other
+// than approved, that it says: by hand one becomes draft or candidate only.
+func (s *Snapshot) byHand(a *Asset, last *Receipt) Problem {
+	from, fresh := StatusCandidate, true
+	if last != nil {
+		from, fresh = last.To, last.Digest != a.Digest
+	}
+	mend := "run: " + s.Config.GovernCommand(a.ID, a.Status)
+	switch {
+	case from == StatusArchived && fresh:
+		mend = "put the file back as it was archived: nothing follows that"
+	case from == StatusArchived, a.Status == StatusDeprecated && from != StatusApproved && from != StatusDeprecated, a.Status == StatusFailed && from == StatusDeprecated:
+		mend = fmt.Sprintf("write status: %s, which may not become %s", from, a.Status)
+	}
+	return stateProblem(a, "unreceipted: "+said(a, last), mend)
 }
 
 func (s *Snapshot) unreceipted(a *Asset, last *Receipt, broken, unsigned error) Problem {
@@ -375,7 +409,5 @@ func (s *Snapshot) unreceipted(a *Asset, last *Receipt, broken, unsigned error) 
 	case unsigned == nil && s.edited(a, last, broken):
 		gets = fmt.Sprintf("no agent gets it (version %d was approved, and this clone does not have its bytes)", last.Version)
 	}
-	line, column := a.Place("status")
-	return Problem{Severity: Warning, Path: a.KeyFile(), Line: line, Column: column, Field: "status", Message: "unreceipted, so " + gets + ": " + why,
-		Mend: mend}
+	return stateProblem(a, "unreceipted, so "+gets+": "+why, mend)
 }

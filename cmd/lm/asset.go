@@ -335,7 +335,7 @@ func (c *command) printGoverned(all *workspace.GovernedAll) {
 		}
 	}
 	for _, id := range all.Withdrawn {
-		c.note("%s: its state was changed by hand and its content was not, so it is left alone; run: lm asset govern %s --status <state>", id, id)
+		c.note("%s: its state was changed by hand, so it is left alone; run: lm asset govern %s --status <state>", id, id)
 	}
 	if all.Hidden > 0 {
 		c.note("%d more that you may not read", all.Hidden)

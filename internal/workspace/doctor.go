@@ -198,7 +198,7 @@ func (d *doctor) assets(ctx context.Context, merging bool) error {
 	if err != nil {
 		return err
 	}
-	var invalid, waiting []string
+	var invalid, waiting, byHand []string
 	for i := range x.Facts() {
 		f := &x.Facts()[i]
 		switch {
@@ -207,11 +207,16 @@ func (d *doctor) assets(ctx context.Context, merging bool) error {
 		case !governance.Allowed(f, who, vault.PermissionRead):
 		case f.Status == vault.StatusApproved && !f.Receipted && !broken[f.ID]:
 			waiting = append(waiting, string(f.ID))
+		case f.Status != vault.StatusApproved && f.Status != vault.StatusDraft && f.Status != vault.StatusCandidate && !f.Receipted && !broken[f.ID]:
+			byHand = append(byHand, string(f.ID))
 		}
 		d.bindings(x.config, f, who)
 	}
 	if len(invalid) > 0 {
 		d.find(vault.Error, "invalid", few(invalid), fmt.Sprintf("not valid, so nobody gets it: %s in all", number(len(invalid), "file")), "lm validate")
+	}
+	if len(byHand) > 0 {
+		d.find(vault.Warning, "unreceipted", few(byHand), fmt.Sprintf("in a state that no receipt gave: %s in all", number(len(byHand), "asset")), "lm validate", "# it says for each what to run")
 	}
 	d.bytes(x, who)
 	if len(waiting) > 0 && !merging {

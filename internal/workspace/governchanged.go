@@ -16,8 +16,8 @@ type GovernedAll struct {
 	Assets []*Written    `json:"assets"` // by id
 	Commit gitstore.Hash `json:"commit"` // "" with a dry run, and if there was nothing to do
 	DryRun bool          `json:"dry_run"`
-	// Withdrawn are left alone: somebody changed their state by hand and not
-	// their content.
+	// Withdrawn are left alone: somebody changed their state by hand, to one that
+	// only a receipt gives or without another content.
 	Withdrawn []vault.ID `json:"withdrawn"`
 	// Hidden counts those that the actor may not read.
 	Hidden int `json:"hidden"`
@@ -83,9 +83,11 @@ func (s *session) unreceipted(ctx context.Context, of func(vault.ID) bool, out *
 	for i := range x.Facts() {
 		f := &x.Facts()[i]
 		switch {
-		case f.Invalid || f.Receipted || f.Status != vault.StatusApproved && f.Status != vault.StatusCandidate || !of(f.ID):
+		case f.Invalid || f.Receipted || f.Status == vault.StatusDraft || !of(f.ID):
 		case !governance.Allowed(f, s.writer.Who, vault.PermissionRead):
 			out.Hidden++
+		case f.Status != vault.StatusApproved && f.Status != vault.StatusCandidate:
+			out.Withdrawn = append(out.Withdrawn, f.ID)
 		default:
 			ids = append(ids, f.ID)
 		}

@@ -139,8 +139,8 @@ func (j *judge) deleted() {
 	}
 }
 
-// assets: an approved asset that the change touches is receipted, and versions
-// go on from the base's.
+// assets: one that the change touches has a receipt for its state, unless it is
+// draft or candidate, and versions go on from the base's.
 func (j *judge) assets() {
 	for _, a := range j.head.s.Assets {
 		before, was := j.fork.s.Asset(a.ID)
@@ -149,7 +149,7 @@ func (j *judge) assets() {
 		if was && j.fork.below(before.Path) == j.head.below(a.Path) && j.fork.below(receipts) == j.head.below(receipts) {
 			continue
 		}
-		if a.Status == vault.StatusApproved && !a.Receipted {
+		if !a.Receipted && a.Status != vault.StatusDraft && a.Status != vault.StatusCandidate {
 			for _, p := range j.head.s.Problems {
 				if p.Path == a.KeyFile() && p.Field == "status" && p.Severity == vault.Warning {
 					p.Severity = vault.Error
