@@ -31,7 +31,7 @@ type judge struct {
 	base, fork, head side
 	commit           gitstore.Hash // head's, also where the files are read as they lie
 	worktree         bool          // they are
-	walk             *receiptWalk  // through the fork's history, on first need
+	walk, ahead      *receiptWalk  // through the fork's and the head's history, on first need
 	problems         []vault.Problem
 }
 
@@ -225,7 +225,9 @@ func (j *judge) all() error {
 	if err := j.receipts(); err != nil {
 		return err
 	}
-	j.acts()
+	if err := j.acts(); err != nil {
+		return err
+	}
 	j.deleted()
 	j.assets()
 	if err := j.memories(); err != nil {
@@ -236,7 +238,7 @@ func (j *judge) all() error {
 
 // acts holds the receipts that the change adds against the base's rules. The
 // asset as the base has it says who may approve it, not as the change has it.
-func (j *judge) acts() {
+func (j *judge) acts() error {
 	for subject, chain := range j.head.s.Receipts {
 		id, isAsset := strings.CutPrefix(subject, "asset/")
 		if !isAsset || chain.Check(j.config.Project, subject) != nil {
@@ -259,14 +261,47 @@ func (j *judge) acts() {
 					j.add(vault.Error, p, f.Field, f.Message, forgedMend)
 				}
 			}
-			err := governance.Entitled(j.config, r, known)
-			if err == nil && j.config.Policy.DistinctApprover && r.To == vault.StatusApproved && i > 0 && chain[i-1].To != vault.StatusApproved &&
-				slices.Contains(chain[i-1].Authors, string(r.Actor)) {
-				err = fmt.Errorf("%w: receipt %04d says that %s wrote this version", governance.ErrDenied, chain[i-1].Seq, r.Actor)
-			}
-			if err != nil {
-				j.add(vault.Error, p, "actor", fmt.Sprintf("by the base's vault.yaml, %v", err), "let somebody govern the asset who may by what the base says")
+			if err := governance.Entitled(j.config, r, known); err != nil {
+				j.add(vault.Error, p, "actor", fmt.Sprintf("by the base's vault.yaml, %v", err), othersMend)
+			} else if err := j.distinct(vault.ID(id), chain[:i+1]); err != nil {
+				return err
 			}
 		}
 	}
+	return nil
+}
+
+const othersMend = "let somebody govern the asset who may by what the base says"
+
+// distinct holds the approver of a chain's last receipt, which the change adds,
+// against those who wrote the version by the history.
+func (j *judge) distinct(id vault.ID, chain vault.Chain) error {
+	r := chain.Last()
+	if !j.config.Policy.DistinctApprover || r.To != vault.StatusApproved {
+		return nil
+	}
+	if j.ahead == nil {
+		var err error
+		if j.ahead, err = j.v.receiptsUpTo(j.commit); err != nil {
+			return err
+		}
+	}
+	p, upTo := vault.ReceiptPath(r.Subject, r.Seq), j.commit // for one that is not committed yet
+	added := gitstore.Changed{Path: strings.TrimPrefix(p, "receipts/"), After: gitstore.Hash(j.head.object(p))}
+	if from, ok := j.ahead.first[added]; ok {
+		upTo = from.before
+	}
+	if upTo == "" {
+		return nil // it came with the first commit
+	}
+	wrote, complete, err := j.v.wrote(id, chain, j.config, upTo)
+	switch {
+	case err != nil:
+		return err
+	case wrote:
+		j.add(vault.Error, p, "authors", fmt.Sprintf("by the history, %s wrote this version, and the base asks for an approver who is no author", r.Actor), othersMend)
+	case !complete:
+		j.add(vault.Error, p, "authors", "this clone is shallow and does not show who wrote this version", "run: git fetch --unshallow")
+	}
+	return nil
 }

@@ -253,34 +253,33 @@ func (c *verifier) entitled(id vault.ID, chain vault.Chain, known []*vault.Facts
 	if !config.Policy.DistinctApprover || r.To != vault.StatusApproved || from.before == "" {
 		return nil
 	}
-	wrote, err := c.wrote(id, chain, config, from)
+	wrote, _, err := c.v.wrote(id, chain, config, from.before)
 	if err == nil && wrote {
 		c.fault(p, "authors", fmt.Sprintf("by the history, %s wrote this version, and the vault asked for an approver who is no author", r.Actor), forgedMend)
 	}
 	return err
 }
 
-// wrote says whether the approver is among those who changed the asset since
-// the receipt before.
-func (c *verifier) wrote(id vault.ID, chain vault.Chain, config *vault.Config, from origin) (bool, error) {
+// wrote says whether the actor of a chain's last receipt is among those who
+// changed the asset since the receipt before, up to a commit; complete, whether a
+// shallow clone shows all of them.
+func (v *Vault) wrote(id vault.ID, chain vault.Chain, config *vault.Config, upTo gitstore.Hash) (wrote, complete bool, err error) {
 	r, stop := chain.Last(), ""
 	if len(chain) > 1 {
 		last := chain[len(chain)-2]
-		if stop = c.v.inRepo(vault.ReceiptPath(last.Subject, last.Seq)); last.To != vault.StatusApproved && slices.Contains(last.Authors, string(r.Actor)) {
-			return true, nil
+		if stop = v.inRepo(vault.ReceiptPath(last.Subject, last.Seq)); last.To != vault.StatusApproved && slices.Contains(last.Authors, string(r.Actor)) {
+			return true, true, nil
 		}
 	}
-	places, err := c.v.places(&loaded{Snapshot: Snapshot{Commit: from.before}}, id)
+	places, err := v.places(&loaded{Snapshot: Snapshot{Commit: upTo}}, id)
+	complete = true
 	for _, place := range places {
-		found, err := c.v.Repo.Authors(from.before, c.v.inRepo(place), stop)
+		found, err := v.Repo.Authors(upTo, v.inRepo(place), stop)
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
-		for _, email := range found.Emails {
-			if config.PersonWithEmail(email) == r.Actor.ID() {
-				return true, nil
-			}
-		}
+		complete = complete && found.Complete
+		wrote = wrote || slices.ContainsFunc(found.Emails, func(email string) bool { return config.PersonWithEmail(email) == r.Actor.ID() })
 	}
-	return false, err
+	return wrote, complete, err
 }
