@@ -74,12 +74,12 @@ func (r *runner) do(at, script string, more ...string) string {
 	return out
 }
 
-// The steps run in a clone of depth one, for a pull request that breaks a
+// The steps run in a clone of depth one that has no old blobs, for a pull request that breaks a
 // promise and for one that breaks nothing.
 func TestActionRunsInAShallowClone(t *testing.T) {
 	r := newRunner(t)
 	r.do(r.dir, `
-git init -q origin && cd origin && ../lm init >/dev/null
+git init -q origin && cd origin && git config uploadpack.allowFilter true && ../lm init >/dev/null
 mkdir loadouts
 printf 'schema: lm.loadout-test/v1\nrequest: {query: add a skill to the vault}\nselect: [keep-the-vault]\n' >loadouts/all.yaml
 git add loadouts && git commit -qm loadouts
@@ -87,7 +87,7 @@ git checkout -qb good && git commit -qm nothing --allow-empty
 git checkout -qb bad main && ../lm asset govern keep-the-vault --status deprecated >/dev/null`)
 	summary := filepath.Join(r.dir, "summary")
 	for branch, want := range map[string]string{"good": "", "bad": "lm test"} {
-		r.do(r.dir, "git clone -q --depth 1 --branch "+branch+" file://"+r.dir+"/origin "+branch)
+		r.do(r.dir, "git clone -q --depth 1 --filter=blob:none --branch "+branch+" file://"+r.dir+"/origin "+branch)
 		r.must(os.WriteFile(summary, nil, 0o600))
 		ran, failed := 0, ""
 		for _, step := range r.steps {
@@ -101,6 +101,9 @@ git checkout -qb bad main && ../lm asset govern keep-the-vault --status deprecat
 			}
 			if err != nil && step.Name != want {
 				t.Errorf("%s: %s: %v\n%s", branch, step.Name, err, out)
+			}
+			if step.Name == "lm verify" && strings.Contains(out, "not seen") {
+				t.Errorf("%s: %s", branch, out)
 			}
 			if step.Name == "lm test" && branch == "bad" && !strings.Contains(out, "::error file=loadouts/all.yaml,line=3,col=10") {
 				t.Errorf("no annotation:\n%s", out)

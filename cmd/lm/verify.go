@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"path"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"longmemory.dev/lm/internal/workspace"
+	"longmemory.dev/lm/vault"
 )
 
 func (c *command) verifyCommand() *cli.Command {
@@ -29,7 +32,10 @@ func (c *command) verifyCommand() *cli.Command {
 					return err
 				}
 				errors := r.Errors()
-				err = c.report(format, "verify", "Receipts stay as they were written, and their acts were possible", r.Problems, r)
+				err = c.report(format, "verify", "Receipts stay as they were written, and their acts were possible", append(slices.Clone(r.Problems), unseen(v, format, r)...), r)
+				if err == nil && r.Blind {
+					err = exitError(exitIncomplete)
+				}
 				for _, what := range r.Unseen {
 					c.note("not seen: %s", plain(what))
 				}
@@ -44,4 +50,16 @@ func (c *command) verifyCommand() *cli.Command {
 			})
 		},
 	}
+}
+
+// unseen are problems that tell of what could not be seen, for formats that have
+// no other place for it.
+func unseen(v *workspace.Vault, format string, r *workspace.Verification) []vault.Problem {
+	var out []vault.Problem
+	for _, what := range r.Unseen {
+		if format == "github" || format == "sarif" {
+			out = append(out, vault.Problem{Severity: vault.Warning, Path: path.Join(v.Prefix, vault.ConfigFile), Line: 1, Column: 1, Message: "not seen: " + what})
+		}
+	}
+	return out
 }

@@ -96,7 +96,11 @@ func (c *verifier) memories() error {
 			p := vault.ReceiptPath(subject, r.Seq)
 			from, known := c.origins[p]
 			config := c.configOf(from)
-			if c.at.Commit == "" || !known || config == nil {
+			switch {
+			case c.at.Commit == "":
+				continue
+			case !known || config == nil:
+				c.unknown = append(c.unknown, c.v.inRepo(p))
 				continue
 			}
 			if err := memory.Entitled(config, r, d.DTO.CreatorID, d.DTO.Scope); err != nil {

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -25,6 +26,9 @@ type Verification struct {
 	// against anything; Unseen says what.
 	Complete bool     `json:"complete"`
 	Unseen   []string `json:"unseen"`
+	// Blind is set if what could not be seen is history, which may hide what no
+	// file shows. Bytes that a squash left behind were superseded and hide nothing.
+	Blind bool `json:"-"`
 }
 
 // Errors counts the problems that are errors.
@@ -67,7 +71,8 @@ func (v *Vault) Verify(r Revision) (*Verification, error) {
 		}
 	}
 	if at.Commit == "" {
-		c.unseen("the history: these are files without a commit, so no receipt can be held against what it was, what it names, or who was listed then")
+		c.unseen("the history: these are files without a commit, so no receipt can be held against what it was, what it names, or who was listed then; run lm verify in a clone of the vault's repository")
+		c.out.Blind = true
 	} else if err := c.history(); err != nil {
 		return nil, err
 	}
@@ -90,8 +95,9 @@ func (v *Vault) Verify(r Revision) (*Verification, error) {
 			return nil, err
 		}
 	}
-	c.missing(c.lost, "name bytes that are not in this clone, so their digests say nothing ("+v.whyLost()+")")
-	c.missing(c.unknown, "were written when nobody here knows whom vault.yaml listed")
+	c.missing(c.lost, "name bytes that are not in this clone, so their digests say nothing ("+cmp.Or(v.lacks(), "a squash leaves such behind")+")")
+	c.missing(c.unknown, "were written when nobody here knows whom vault.yaml listed ("+cmp.Or(v.lacks(), "it could not be read then")+")")
+	c.out.Blind = c.out.Blind || len(c.unknown) > 0
 	vault.SortProblems(c.out.Problems)
 	c.out.Problems = v.placed(slices.Compact(c.out.Problems))
 	c.out.Complete = len(c.out.Unseen) == 0
@@ -105,12 +111,19 @@ func (c *verifier) unseen(format string, args ...any) {
 	c.out.Unseen = append(c.out.Unseen, fmt.Sprintf(format, args...))
 }
 
-// whyLost says how a clone may come to lack bytes that receipts name.
-func (v *Vault) whyLost() string {
-	if v.Repo != nil && v.Repo.FetchAll() != "" {
-		return "it is a partial clone, and lm does not fetch; run: " + v.Repo.FetchAll()
+// lacks says why this clone lacks what there is elsewhere, and what brings it; ""
+// if it lacks nothing of that kind.
+func (v *Vault) lacks() string {
+	if v.Repo == nil {
+		return ""
 	}
-	return "a squash leaves such behind"
+	if shallow, _ := v.Repo.Shallow(); shallow {
+		return "this clone is shallow; run: git fetch --unshallow"
+	}
+	if fetch := v.Repo.FetchAll(); fetch != "" {
+		return "it is a partial clone, and lm does not fetch; run: " + fetch
+	}
+	return ""
 }
 
 // missing tells of receipts of which something could not be seen.

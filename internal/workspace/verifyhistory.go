@@ -28,6 +28,7 @@ func (c *verifier) history() error {
 	if err != nil {
 		return err
 	}
+	c.out.Blind = len(w.cuts) > 0
 	for _, commit := range w.cuts {
 		c.unseen("the commits before %.12s, where this shallow clone ends: a receipt that was changed or removed there, and who was listed then; run: git fetch --unshallow", commit)
 	}
