@@ -203,7 +203,7 @@ func (d *document) asWritten() map[string]any {
 }
 
 // receiptMend is the way out for every receipt that is not as lm wrote it.
-const receiptMend = "receipts are never edited: restore the file from Git (git log -- <file>, then git checkout <commit> -- <file>)"
+const receiptMend = "receipts are never edited: restore the file from Git (git log -- :/<file>, then git checkout <commit> -- :/<file>)"
 
 // Canonical is the canonical form: what is hashed and signed (format.md §4).
 func (r *Receipt) Canonical() []byte {

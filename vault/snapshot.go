@@ -393,7 +393,7 @@ func (s *Snapshot) unreceipted(a *Asset, last *Receipt, broken, unsigned error) 
 	mend := "review it and run: " + s.Config.GovernCommand(a.ID, StatusApproved)
 	switch {
 	case broken != nil:
-		why, mend = "it says approved, and its chain of receipts is broken", "restore the receipts from Git: git log -- "+path.Dir(ReceiptPath("asset/"+string(a.ID), 1))
+		why, mend = "it says approved, and its chain of receipts is broken", "restore its receipts from Git; lm doctor says how"
 	case unsigned != nil:
 		p := unsigned.(Problem)
 		why = fmt.Sprintf("of receipt %04d, %s", last.Seq, p.Message)

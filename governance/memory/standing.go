@@ -56,7 +56,7 @@ func Standing(r *Record, digest vault.Digest, chain vault.Chain, project string,
 	for _, act := range chain {
 		if err := possible(act, before, r, rules); err != nil {
 			return vault.Problem{Severity: vault.Error, Path: vault.ReceiptPath(subject, act.Seq), Line: 1, Column: 1,
-				Message: "the chain of receipts counts for nothing: " + err.Error(), Mend: "look at who committed it (git log -- <file>)"}
+				Message: "the chain of receipts counts for nothing: " + err.Error(), Mend: "look at who committed it (git log -- :/<file>)"}
 		}
 		before = act
 	}

@@ -293,7 +293,7 @@ func (v *Vault) notThere(at loaded, id vault.ID) error {
 	if at.Ref == "HEAD" && v.Dir != "" {
 		if files, _, err := v.workFiles(func(string) int64 { return -1 }, only("assets")); err == nil {
 			if places := vault.Places(files, id); len(places) > 0 {
-				return fmt.Errorf("%w: %s is not committed yet; run: git add %s && git commit", ErrNotFound, id, v.inRepo(places[0]))
+				return fmt.Errorf("%w: %s is not committed yet; run: git add %s && git commit", ErrNotFound, id, v.inGit(places[0]))
 			}
 		}
 	}

@@ -119,7 +119,7 @@ func (d *doctor) shown(path string) string {
 func (d *doctor) reads() bool {
 	head, err := d.commit("HEAD")
 	if err != nil && len(vault.Problems(err)) == 0 {
-		d.find(vault.Error, "vault", "HEAD", err.Error(), "# commit the vault: git add vault.yaml assets receipts && git commit")
+		d.find(vault.Error, "vault", "HEAD", err.Error(), "# commit the vault: git add "+d.inGit("")+" && git commit")
 		return false
 	}
 	var config *vault.Config
@@ -294,36 +294,41 @@ func (d *doctor) chains(head loaded, x *opened, who governance.Who) (map[vault.I
 		}
 		id := vault.ID(parts[2])
 		broken[id] = true
-		folder := d.inRepo(strings.Join(parts[:3], "/"))
-		good, err := d.heldAt(head, id)
+		folder := d.inGit(strings.Join(parts[:3], "/"))
+		good, last, err := d.heldAt(head, id)
 		if err != nil {
 			return nil, err
 		}
-		mend := []string{"git log -- " + vault.Quote(folder), "# take the receipts of the last commit at which they held, and govern again"}
+		mend := []string{"git log -- " + folder, "# take the receipts of the last commit at which they held, and govern again"}
 		if good != "" {
-			mend = []string{"git rm -rqf " + vault.Quote(folder), fmt.Sprintf("git checkout %.12s -- %s", good, vault.Quote(folder)),
-				"git commit -m 'Restore the receipts of " + string(id) + "'", x.config.GovernCommand(id, vault.StatusApproved)}
+			mend = []string{"git rm -rqf " + folder, fmt.Sprintf("git checkout %.12s -- %s", good, folder),
+				"git commit -m 'Restore the receipts of " + string(id) + "'"}
+			one, err := d.one(head, id)
+			if err == nil && one.asset != nil && one.asset.Status == vault.StatusApproved && (last.To != vault.StatusApproved || last.Digest != one.asset.Digest) {
+				mend = append(mend, x.config.GovernCommand(id, vault.StatusApproved))
+			}
 		}
 		d.find(vault.Error, "receipts", string(id), p.Message+" ("+d.inRepo(p.Path)+")", mend...)
 	}
 	return broken, nil
 }
 
-// heldAt is the newest commit of the history at which an asset's chain held; ""
-// if there is none.
-func (d *doctor) heldAt(head loaded, id vault.ID) (gitstore.Hash, error) {
+// heldAt is the newest commit of the history at which an asset's chain held in
+// the vault's folder of now, and its last receipt then; "" if there is none.
+func (d *doctor) heldAt(head loaded, id vault.ID) (gitstore.Hash, *vault.Receipt, error) {
 	folder := "receipts/asset/" + string(id)
 	log, err := d.Repo.Log(head.Commit, gitstore.Finder{
 		Folder: d.folderAt, Below: []string{folder},
 		Pick: func(_ string, names []string) ([]string, bool) { return names, false },
 	})
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	for _, l := range log {
-		old := *d.Vault
-		old.Prefix = l.Folder
-		files, err := old.filesAt(l.Commit, only(vault.ConfigFile, folder))
+		if l.Folder != d.Prefix {
+			continue
+		}
+		files, err := d.filesAt(l.Commit, only(vault.ConfigFile, folder))
 		if err != nil {
 			continue
 		}
@@ -332,10 +337,10 @@ func (d *doctor) heldAt(head loaded, id vault.ID) (gitstore.Hash, error) {
 			continue
 		}
 		if chain := s.Chain(id); len(chain) > 0 && chain.Check(s.Config.Project, "asset/"+string(id)) == nil {
-			return l.Commit, nil
+			return l.Commit, chain.Last(), nil
 		}
 	}
-	return "", nil
+	return "", nil, nil
 }
 
 // conflicts explains a merge, rebase or cherry-pick that stopped at receipts,
@@ -369,15 +374,15 @@ func (d *doctor) conflicts() (bool, error) {
 		}
 	}
 	for _, id := range sorted {
-		folder := vault.Quote(d.inRepo("receipts/asset/" + string(id)))
+		folder := d.inGit("receipts/asset/" + string(id))
 		mend := []string{"git rm -rqf " + folder, "git checkout " + side + " -- " + folder}
 		for _, p := range rest {
 			if slices.Contains(strings.FieldsFunc(strings.TrimSuffix(strings.TrimSuffix(p, ".md"), ".yaml"), func(r rune) bool { return r == '/' }), string(id)) {
-				mend = append(mend, "# make "+p+" what agents are to get, then: git add "+vault.Quote(p))
+				mend = append(mend, "# make "+p+" what agents are to get, then: git add "+gitstore.Pathspec(p))
 			}
 		}
-		mend = append(mend, goOn(u.Operation), config.GovernCommand(id, vault.StatusApproved))
-		d.find(vault.Error, "conflict", string(id), "both sides governed it; receipts are never joined or renumbered: "+why+", and it is governed again", mend...)
+		mend = append(mend, goOn(u.Operation), "# if lm doctor then says unreceipted, for the text is another than was approved: "+config.GovernCommand(id, vault.StatusApproved))
+		d.find(vault.Error, "conflict", string(id), "both sides governed it; receipts are never joined or renumbered: "+why+", and a text that they do not name is governed again", mend...)
 	}
 	if len(sorted) == 0 {
 		d.find(vault.Warning, "conflict", few(rest), "a "+cmp.Or(u.Operation, "merge")+" is not finished", "git status")

@@ -94,7 +94,7 @@ func (v *Vault) untouched(one *single) error {
 	}
 	for _, f := range one.files {
 		if lying[f.Path] != f.Object {
-			return fmt.Errorf("%w: %s differs from what is committed; commit it or put it back (git checkout -- %s), then edit", ErrConflict, f.Path, v.inRepo(f.Path))
+			return fmt.Errorf("%w: %s differs from what is committed; commit it or put it back (git checkout -- %s), then edit", ErrConflict, f.Path, v.inGit(f.Path))
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (d *Draft) Edit(ctx context.Context, text []byte, c Change) (*Written, erro
 		return nil, err
 	}
 	if last := d.chain.Last(); last != nil && last.Digest == e.after.Digest && before.Digest == e.after.Digest && said == "" {
-		return nil, fmt.Errorf("%s: %w: comments and layout are not governed; change them in %s and commit that: git add %[3]s && git commit", d.ID, governance.ErrTransition, s.v.inRepo(d.Path))
+		return nil, fmt.Errorf("%s: %w: comments and layout are not governed; change them in %s and commit that: git add %s && git commit", d.ID, governance.ErrTransition, s.v.inRepo(d.Path), s.v.inGit(d.Path))
 	}
 	s.now = s.v.clock()
 	return s.settle(ctx, e, d.chain, wanted{verb: "Edit", status: said, change: c})

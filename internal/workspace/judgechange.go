@@ -66,7 +66,7 @@ func (j *judge) receipts() error {
 		if now == "" {
 			what = "removes"
 		}
-		j.add(vault.Error, f.Path, "", "this change "+what+" this receipt", fmt.Sprintf("receipts are never edited: git checkout %.12s -- %s", j.fork.commit, j.v.inRepo(f.Path)))
+		j.add(vault.Error, f.Path, "", "this change "+what+" this receipt", fmt.Sprintf("receipts are never edited: git checkout %.12s -- %s", j.fork.commit, j.v.inGit(f.Path)))
 	}
 	for _, f := range j.base.files {
 		now := j.head.object(f.Path)

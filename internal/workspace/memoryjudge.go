@@ -82,7 +82,7 @@ func (c *verifier) memories() error {
 		p := vault.ReceiptPath(subject, chain.Last().Seq)
 		d := records[id]
 		if d == nil {
-			c.fault(p, "", "the memory is gone, or its file is no valid document", "bring it back from Git: git log -- "+memoryfile.Records.In())
+			c.fault(p, "", "the memory is gone, or its file is no valid document", "bring it back from Git: git log -- "+c.v.inGit(memoryfile.Records.In()))
 			continue
 		}
 		if err := standing(c.s, d, c.s.Config, false); err != nil {
@@ -121,7 +121,7 @@ func (c *verifier) branch() error {
 	name := c.s.Config.Policy.Memory.Branch
 	bad := func(path, why string) {
 		c.out.Problems = append(c.out.Problems, vault.Problem{Severity: vault.Error, Path: path, Line: 1, Column: 1, Message: "on " + name + ": " + why,
-			Mend: "look at who changed it: git log " + name + " -- " + c.v.inRepo(path)})
+			Mend: "look at who changed it: git log " + name + " -- " + c.v.inGit(path)})
 	}
 	files, err := c.v.Repo.Files(tip, c.v.Prefix, maxConfig, only(memoryfile.Folder))
 	if err != nil && !errors.Is(err, gitstore.ErrNotFound) {

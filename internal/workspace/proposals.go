@@ -74,7 +74,7 @@ func (m *remembering) recordAt(commit gitstore.Hash, id, file string) (*madeReco
 		return nil, err
 	}
 	if !there {
-		made.flaw = vault.Problem{Severity: vault.Error, Path: file, Line: 1, Column: 1, Message: "this memory is gone, and its receipts are there", Mend: "bring it back from Git: git log -- " + m.v.inRepo(file)}
+		made.flaw = vault.Problem{Severity: vault.Error, Path: file, Line: 1, Column: 1, Message: "this memory is gone, and its receipts are there", Mend: "bring it back from Git: git log -- " + m.v.inGit(file)}
 		return made, nil
 	}
 	f, err := m.v.Repo.File(commit, m.v.inRepo(file), maxConfig)
@@ -104,7 +104,7 @@ func (m *remembering) proposal(id string) (proposalDoc, error) {
 	}
 	if err != nil {
 		return nil, vault.Problem{Severity: vault.Error, Path: d.File.Path, Line: 1, Column: 1, Message: "this proposal is not what its receipts say: " + err.Error(),
-			Mend: "look at who changed it: git log " + m.config.Policy.Memory.Branch + " -- " + m.v.inRepo(d.File.Path)}
+			Mend: "look at who changed it: git log " + m.config.Policy.Memory.Branch + " -- " + m.v.inGit(d.File.Path)}
 	}
 	return d, nil
 }

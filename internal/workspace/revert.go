@@ -42,7 +42,7 @@ func (v *Vault) Revert(ctx context.Context, id vault.ID, version int, c Change) 
 	}
 	if last := chain.Last(); last != nil && last.Digest == old.asset.Digest && last.To == one.asset.Status {
 		return nil, fmt.Errorf("%w: receipt %04d says %s of that very content, so it needs no new one; put the files back as they were (git log -- %s) and commit them",
-			governance.ErrTransition, last.Seq, last.To, v.inRepo(old.asset.Path))
+			governance.ErrTransition, last.Seq, last.To, v.inGit(old.asset.Path))
 	}
 	e := &edited{files: slices.Clone(one.files), before: one.asset, config: one.config(), unsigned: one.unsigned(), written: map[string][]byte{}}
 	executable, err := e.revert(one, old.single)

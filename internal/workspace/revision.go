@@ -244,7 +244,7 @@ func (v *Vault) resolve(rev string) (gitstore.Hash, error) {
 	}
 	ref, head, err := v.Repo.Head()
 	if err == nil && head == "" {
-		err = fmt.Errorf("%w: %s has no commit yet; run: git add vault.yaml assets receipts && git commit", gitstore.ErrNotFound, ref)
+		err = fmt.Errorf("%w: %s has no commit yet; run: git add %s && git commit", gitstore.ErrNotFound, ref, v.inGit(""))
 	}
 	return head, err
 }

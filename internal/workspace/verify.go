@@ -150,7 +150,7 @@ func (c *verifier) fault(p, field, message, mend string) {
 	c.out.Problems = append(c.out.Problems, vault.Problem{Severity: vault.Error, Path: p, Line: line, Column: 1, Field: field, Message: message, Mend: mend})
 }
 
-const forgedMend = "lm writes no such receipt: look at who committed it (git log -- <file>), restore what was there before, and govern the asset again"
+const forgedMend = "lm writes no such receipt: look at who committed it (git log -- :/<file>), restore what was there before, and govern the asset again"
 
 // chain checks the receipts of one subject.
 func (c *verifier) chain(subject string, chain vault.Chain) error {

@@ -73,7 +73,7 @@ func (c *verifier) tell(b broke) {
 	}
 	severity := vault.Error
 	message := fmt.Sprintf("this receipt was %s in commit %.12s", what, b.commit)
-	mend := fmt.Sprintf("receipts are never edited: git checkout %.12s -- %s", b.parent, c.v.inRepo(file))
+	mend := fmt.Sprintf("receipts are never edited: git checkout %.12s -- %s", b.parent, c.v.inGit(file))
 	switch {
 	case b.gaveWay:
 		severity, message = vault.Warning, fmt.Sprintf("in the merge %.12s this receipt of one side gave way to the other side's", b.commit)

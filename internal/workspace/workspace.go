@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -248,6 +249,9 @@ func (v *Vault) inRepo(path string) string {
 	}
 	return v.Prefix + "/" + path
 }
+
+// inGit is a vault's file as a word of a git command; "" is the vault's folder.
+func (v *Vault) inGit(file string) string { return gitstore.Pathspec(path.Join(v.Prefix, file)) }
 
 // StateDir is where lm keeps what it knows about sessions: beside the index,
 // outside of all tracked files; "" if there is no such place.

@@ -47,7 +47,7 @@ func (w *writer) check() error {
 // checkStaged compares a file's index entry with the last commit.
 func checkStaged(t *touched, index stagedFiles, removed map[string]bool) error {
 	conflict := func(what string) error {
-		return fmt.Errorf("%w: %s %s; commit it, or take it back with git restore --staged %s", ErrConflict, t.path, what, t.path)
+		return fmt.Errorf("%w: %s %s; commit it, or take it back with git restore --staged %s", ErrConflict, t.path, what, Pathspec(t.path))
 	}
 	entries := index.find(t.path)
 	switch {
@@ -103,7 +103,7 @@ func (w *writer) checkWork(t *touched, removed map[string]bool) error {
 		return err
 	case err != nil || !there:
 		if t.old.mode != "" {
-			return conflict("%s is deleted in the work tree; commit that, or take it back with git restore %s", t.path, t.path)
+			return conflict("%s is deleted in the work tree; commit that, or take it back with git restore %s", t.path, Pathspec(t.path))
 		}
 		return nil
 	case t.old.mode == "" && info.IsDir():
@@ -116,7 +116,7 @@ func (w *writer) checkWork(t *touched, removed map[string]bool) error {
 	}
 	same, err := w.r.holds(w.rules, t.path, t.old)
 	if err == nil && !same {
-		err = conflict("%s has changes that are not committed; commit them, or take them back with git restore %s", t.path, t.path)
+		err = conflict("%s has changes that are not committed; commit them, or take them back with git restore %s", t.path, Pathspec(t.path))
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 	"unicode"
+
+	"longmemory.dev/lm/vault"
 )
 
 // isDotGit says whether some file system takes a name for ".git": in any case,
@@ -21,6 +23,10 @@ func isDotGit(name string) bool {
 	name = strings.TrimRight(name, ". ")
 	return name == ".git" || name == "git~1"
 }
+
+// Pathspec is a path relative to the repository's root as a word of a git command
+// for people: one that works from anywhere in the work tree.
+func Pathspec(file string) string { return vault.Quote(":/" + file) }
 
 // checkPath refuses a path that must not be written: not relative to the root,
 // not in its one form, or one that reaches out of the work tree on some system.

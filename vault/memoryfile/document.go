@@ -173,7 +173,7 @@ func known(t reflect.Type, value any) any {
 	return value
 }
 
-const mend = "documents of memory are written by lm: restore the file from Git (git log -- <file>)"
+const mend = "documents of memory are written by lm: restore the file from Git (git log -- :/<file>)"
 
 // Change writes a document with some of its keys changed, nil removing one; the
 // rest of the file stays as it is, comments and unknown keys too.
