@@ -121,13 +121,51 @@ func (o *outcome) why(id vault.ID) string {
 	return noAsset
 }
 
-// look is the command that shows each decision about an asset.
+// look is what to do about an asset: the command that shows each decision about
+// it for this very request, or, where the subject sees no such asset, the way out.
 func (c *checker) look(id vault.ID) string {
-	command := "run: lm asset explain " + string(id)
-	for _, s := range [][2]string{{"query", c.request.Query}, {"user", c.request.User}, {"agent", c.request.Agent}, {"task", c.request.Task}, {"framework", c.request.Framework}} {
-		if s[1] != "" {
-			command += fmt.Sprintf(" --%s '%s'", s[0], strings.ReplaceAll(s[1], "'", `'\''`))
+	if c.why(id) == noAsset && c.place(id) < 0 {
+		return "correct the id, or remove the line"
+	}
+	if _, hidden := c.unread[id]; hidden {
+		return "let its visibility or its acl show it to this subject, or remove the line"
+	}
+	r, command := c.test.Request, "run: lm asset explain "+string(id)
+	add := func(flag, value string) {
+		if value != "" {
+			command += " --" + flag + " " + vault.Quote(value)
 		}
+	}
+	switch c.Snapshot.Ref {
+	case RefFolder:
+	case RefWorktree:
+		command += " --worktree"
+	default:
+		add("rev", c.Snapshot.Ref)
+	}
+	add("query", strings.Join(strings.Fields(r.Query), " "))
+	add("user", r.User)
+	if r.User == "" && !c.request.Sole {
+		command += " --no-user"
+	}
+	add("teams", strings.Join(r.Teams, ","))
+	add("roles", strings.Join(r.Roles, ","))
+	add("agent", r.Agent)
+	add("task", r.Task)
+	add("framework", r.Framework)
+	var types []string
+	for _, t := range r.Types {
+		types = append(types, string(t))
+	}
+	add("types", strings.Join(types, ","))
+	if r.BoundOnly {
+		command += " --bound-only"
+	}
+	if r.TokenBudget > 0 {
+		add("token-budget", fmt.Sprint(r.TokenBudget))
+	}
+	if !r.Now.IsZero() {
+		add("now", vault.FormatTime(r.Now))
 	}
 	return command
 }
