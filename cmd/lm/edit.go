@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -41,7 +42,7 @@ func (c *command) editCommand() *cli.Command {
 				if err != nil {
 					return err
 				}
-				e := editing{command: c, draft: draft, change: change, asJSON: ctx.Bool("json")}
+				e := editing{command: c, draft: draft, change: change, asJSON: ctx.Bool("json"), flags: sameFlags(ctx)}
 				if from := ctx.String("from"); from != "" {
 					text, err := c.readFile(from, "--from")
 					if err != nil {
@@ -61,8 +62,20 @@ type editing struct {
 	draft  *workspace.Draft
 	change workspace.Change
 	asJSON bool
+	flags  string // of the call, but for those that name files and a dry run
 	dir    string // of the copy
 	copy   string
+}
+
+// sameFlags are the flags of a call of edit that another one of the same text needs.
+func sameFlags(ctx *cli.Context) string {
+	out := ""
+	for _, flag := range []string{"--status", "--reason", "--expect-version", "--key", "--vault", "-C"} {
+		if name := strings.TrimLeft(flag, "-"); ctx.IsSet(name) {
+			out += " " + flag + " " + vault.Quote(fmt.Sprint(ctx.Value(name)))
+		}
+	}
+	return out
 }
 
 // run opens the editor on a copy until its text can be written. A text that
@@ -87,7 +100,7 @@ func (e *editing) run(ctx context.Context) error {
 		}
 		text, err := os.ReadFile(e.copy)
 		if err != nil {
-			return e.kept(err)
+			return e.kept(fmt.Errorf("the editor %q left no text, and nothing was written: %w", editor, err))
 		}
 		// Who ended the editor meant the text, whatever was interrupted in it.
 		err = e.write(context.WithoutCancel(ctx), text)
@@ -130,16 +143,17 @@ func (e *editing) again(answers *bufio.Reader, err error) bool {
 }
 
 // kept says where the text is that was not written. A copy that nobody changed
-// goes.
+// goes, and so does the folder of one that is gone.
 func (e *editing) kept(err error) error {
 	text, readErr := os.ReadFile(e.copy)
-	if readErr == nil && bytes.Equal(text, e.draft.Data) {
+	if readErr == nil && bytes.Equal(text, e.draft.Data) || errors.Is(readErr, fs.ErrNotExist) {
 		return errors.Join(err, os.RemoveAll(e.dir))
 	}
-	again := fmt.Sprintf("lm asset edit %s --from %s", e.draft.ID, e.copy)
+	again := fmt.Sprintf("lm asset edit %s --from %s", e.draft.ID, vault.Quote(e.copy))
 	if e.draft.Name != "" {
-		again += " --file " + e.draft.Name
+		again += " --file " + vault.Quote(e.draft.Name)
 	}
+	again += e.flags
 	if err == nil { // a dry run
 		e.note("your text is kept; to write it, run: %s", again)
 		return nil

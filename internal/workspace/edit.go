@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -63,7 +64,7 @@ func (d *Draft) choose(name string) error {
 	if !ok {
 		var names []string
 		for n := range files {
-			names = append(names, path.Base(a.Path)+strings.TrimSuffix("/"+n, "/"))
+			names = append(names, cmp.Or(n, path.Base(a.Path)))
 		}
 		slices.Sort(names)
 		return fmt.Errorf("%w: %s has no file %s; it has %s", ErrUsage, a.ID, name, strings.Join(names, ", "))
