@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -218,6 +220,9 @@ func (d *doctor) assets(ctx context.Context, merging bool) error {
 	if len(byHand) > 0 {
 		d.find(vault.Warning, "unreceipted", few(byHand), fmt.Sprintf("in a state that no receipt gave: %s in all", number(len(byHand), "asset")), "lm validate", "# it says for each what to run")
 	}
+	if err := d.gone(head, x, who); err != nil {
+		return err
+	}
 	d.bytes(x, who)
 	if len(waiting) > 0 && !merging {
 		command := "lm asset govern --changed --status approved"
@@ -226,6 +231,51 @@ func (d *doctor) assets(ctx context.Context, merging bool) error {
 		}
 		d.find(vault.Warning, "unreceipted", few(waiting), fmt.Sprintf("approved without a receipt for the content: %s in all", number(len(waiting), "asset")),
 			command+" --dry-run", command)
+	}
+	return nil
+}
+
+// gone looks for assets that were deleted and not archived. One that the person
+// might not read is not named.
+func (d *doctor) gone(head loaded, x *opened, who governance.Who) error {
+	files, err := d.Repo.List(head.Commit, d.Prefix, only("receipts/asset"))
+	if err != nil {
+		return err
+	}
+	folders := []string{vault.ConfigFile}
+	for _, f := range files {
+		folder := path.Dir(f.Path)
+		if _, there := placeOf(x.Index, vault.ID(path.Base(folder))); !there && !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	if files, err = d.filesAt(head.Commit, only(folders...)); err != nil {
+		return err
+	}
+	s, err := vault.Read(files, nil)
+	if err != nil {
+		return err
+	}
+	for _, subject := range slices.Sorted(maps.Keys(s.Receipts)) {
+		id := vault.ID(strings.TrimPrefix(subject, "asset/"))
+		if s.Receipts[subject].Last().To == vault.StatusArchived {
+			continue
+		}
+		p, err := d.past(head.Commit, id)
+		if err != nil {
+			return err
+		}
+		was, err := p.find(func(*vault.Asset) bool { return true })
+		if err != nil {
+			return err
+		}
+		if was == nil || !governance.Allowed(&was.asset.Facts, who, vault.PermissionRead) {
+			continue
+		}
+		file := d.inGit(was.asset.Path)
+		d.find(vault.Error, "receipts", string(id), "it was deleted, and its receipts do not say that it was archived",
+			fmt.Sprintf("git checkout %.12s -- %s", was.Commit, file), fmt.Sprintf("git commit -m 'Bring %s back'", id),
+			x.config.GovernCommand(id, vault.StatusArchived), "git rm -rq "+file, fmt.Sprintf("git commit -m 'Delete %s'", id))
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func (j *judge) deleted() {
 			continue
 		}
 		j.add(vault.Error, f.Path, "", "this change deletes the asset, and its receipts do not say that it was archived",
-			"bring it back, run: lm asset govern "+string(f.ID)+" --status archived, and then delete it")
+			fmt.Sprintf("bring it back (git checkout %.12s -- %s), commit that, and archive it before you delete it: %s", j.fork.commit, j.v.inGit(f.Path), j.config.GovernCommand(f.ID, vault.StatusArchived)))
 	}
 }
 

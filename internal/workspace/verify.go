@@ -168,7 +168,7 @@ func (c *verifier) chain(subject string, chain vault.Chain) error {
 	}
 	if last := chain.Last(); last.To != vault.StatusArchived && len(vault.Places(c.at.files, vault.ID(id))) == 0 {
 		c.fault(vault.ReceiptPath(subject, last.Seq), "to", fmt.Sprintf("the asset is gone, and its last receipt says %s", last.To),
-			"bring the asset back from Git, and archive it before it is deleted: lm asset govern "+id+" --status archived")
+			"bring the asset back from Git, and archive it before it is deleted (lm doctor says how): "+c.s.Config.GovernCommand(vault.ID(id), vault.StatusArchived))
 	}
 	var before *vault.Facts
 	for i, r := range chain {
