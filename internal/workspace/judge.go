@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -89,14 +90,14 @@ func (j *judge) find(r Revision, base string) error {
 	}
 	var err error
 	if j.base.commit, err = v.Repo.Resolve(rev); err != nil {
-		return fmt.Errorf("%w: the base %s is not here; run: %s", ErrUsage, rev, fetchOf(rev))
+		return fmt.Errorf("%w: the base %s is not here; %s", ErrUsage, rev, v.bringing(rev))
 	}
 	head, err := v.resolve(cmp.Or(r.Rev, "HEAD"))
 	if err != nil {
 		return err
 	}
 	j.commit, j.worktree = head, r.Worktree || r.Rev == "" && v.Dir != ""
-	if j.fork.commit, err = v.parted(head, j.base.commit, rev); err != nil {
+	if j.fork.commit, err = v.parted(head, j.base.commit); err != nil {
 		return err
 	}
 	j.base.files, err = v.filesAt(j.base.commit, vault.Relevant)
@@ -137,15 +138,15 @@ func (j *judge) find(r Revision, base string) error {
 	return nil
 }
 
-// parted is where the line of a commit left that of a base, which rev names.
-func (v *Vault) parted(head, base gitstore.Hash, rev string) (gitstore.Hash, error) {
+// parted is where the line of a commit left that of a base.
+func (v *Vault) parted(head, base gitstore.Hash) (gitstore.Hash, error) {
 	fork, err := v.Repo.MergeBase(head, base)
 	if errors.Is(err, gitstore.ErrNotFound) {
-		fetch := "git fetch --unshallow"
-		if shallow, _ := v.Repo.Shallow(); !shallow {
-			fetch = fetchOf(rev)
+		mend := "name the base that this change goes to"
+		if shallow, _ := v.Repo.Shallow(); shallow {
+			mend = "run: git fetch --unshallow"
 		}
-		return "", fmt.Errorf("%w: %w; run: %s", ErrUsage, err, fetch)
+		return "", fmt.Errorf("%w: %w; %s", ErrUsage, err, mend)
 	}
 	return fork, err
 }
@@ -201,13 +202,47 @@ func (v *Vault) baseOf() string {
 	return ""
 }
 
-// fetchOf is the command that brings a base.
-func fetchOf(rev string) string {
-	remote, branch, ok := strings.Cut(strings.TrimPrefix(rev, "refs/remotes/"), "/")
-	if !ok {
-		return "git fetch origin " + rev
+// bringing says how a base that is not here may be had.
+func (v *Vault) bringing(rev string) string {
+	mend := "name a commit that is here; git branch -a lists the branches"
+	if shallow, _ := v.Repo.Shallow(); shallow {
+		mend = "run: git fetch --unshallow"
 	}
-	return fmt.Sprintf("git fetch %s +refs/heads/%s:refs/remotes/%s/%s", remote, branch, remote, branch)
+	name, remotes := rev, v.Repo.Remotes()
+	if i := strings.IndexAny(rev, "~^@"); i >= 0 {
+		name = rev[:i]
+	}
+	if _, err := v.Repo.Resolve(name); err == nil || name == "" || name == "HEAD" || len(remotes) == 0 {
+		return mend // it is there, and what was to come before it is not
+	}
+	tracked := strings.TrimPrefix(name, "refs/remotes/")
+	for _, remote := range remotes {
+		if branch, ok := strings.CutPrefix(tracked, remote+"/"); ok {
+			return "run: " + fetching(remote, branch)
+		}
+	}
+	remote := remotes[0]
+	if slices.Contains(remotes, "origin") {
+		remote = "origin"
+	}
+	switch {
+	case wholeHash.MatchString(name):
+		return fmt.Sprintf("run: git fetch %s %s", vault.Quote(remote), name)
+	case someHash.MatchString(name) || tracked != name:
+		return mend
+	}
+	branch := strings.TrimPrefix(name, "refs/heads/")
+	return fmt.Sprintf("run: %s, and name it --base %s", fetching(remote, branch), vault.Quote(remote+"/"+branch))
+}
+
+var (
+	wholeHash = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	someHash  = regexp.MustCompile(`^[0-9a-f]{4,39}$`)
+)
+
+// fetching is the command that brings a branch of a remote.
+func fetching(remote, branch string) string {
+	return fmt.Sprintf("git fetch %s %s", vault.Quote(remote), vault.Quote(fmt.Sprintf("+refs/heads/%s:refs/remotes/%s/%[1]s", branch, remote)))
 }
 
 func (j *judge) add(severity vault.Severity, p, field, message, mend string) {

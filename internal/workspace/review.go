@@ -64,7 +64,7 @@ func (s *session) reviewed(config *vault.Config, r Review) (func(vault.ID) bool,
 // since says which assets have other files or receipts at HEAD than where it left
 // a base.
 func (s *session) since(base loaded) (func(vault.ID) bool, error) {
-	fork, err := s.v.parted(s.head.Commit, base.Commit, base.Ref)
+	fork, err := s.v.parted(s.head.Commit, base.Commit)
 	if err != nil {
 		return nil, err
 	}
