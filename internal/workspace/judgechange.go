@@ -161,30 +161,30 @@ func (j *judge) assets() {
 	}
 }
 
-// version: what a receipt governed has its version; what waits may keep the
-// last one's or be one more; what is new is the first.
+// version: what a receipt governed has its version, and what waits may keep the
+// last one's or be one more. Before the first receipt, which takes it over, the
+// version is what the file says; what a broken chain says of it counts for nothing.
 func (j *judge) version(a *vault.Asset) {
-	line, column := a.Place("version")
-	last := j.head.s.Chain(a.ID).Last()
-	base, known := j.base.s.Asset(a.ID)
-	least, most := 1, 1
-	switch {
-	case last != nil && last.Digest == a.Digest:
-		least, most = last.Version, last.Version
-	case last != nil:
-		least, most = last.Version, last.Version+1
-	case known && base.Digest == a.Digest:
-		least, most = base.Version, base.Version
-	case known:
-		least, most = base.Version, base.Version+1
+	chain := j.head.s.Chain(a.ID)
+	if len(chain) == 0 {
+		chain = j.base.s.Chain(a.ID) // governed there since
 	}
-	if most = max(least, most); a.StatedVersion < least || a.StatedVersion > most {
+	last := chain.Last()
+	if last == nil || chain.Check(j.config.Project, "asset/"+string(a.ID)) != nil {
+		return
+	}
+	least, most := last.Version, last.Version
+	if last.Digest != a.Digest {
+		most++
+	}
+	line, column := a.Place("version")
+	if a.StatedVersion < least || a.StatedVersion > most {
 		want := fmt.Sprint(least)
 		if most > least {
 			want = fmt.Sprintf("%d or %d", least, most)
 		}
 		j.problems = append(j.problems, vault.Problem{Severity: vault.Error, Path: a.KeyFile(), Line: max(line, 1), Column: max(column, 1), Field: "version",
-			Message: fmt.Sprintf("it says version %d, and what the base and the receipts say makes it %s", a.StatedVersion, want), Mend: "write that, or leave it to lm asset govern"})
+			Message: fmt.Sprintf("it says version %d, and what its receipts say makes it %s", a.StatedVersion, want), Mend: "write that, or leave it to lm asset govern"})
 	}
 }
 
