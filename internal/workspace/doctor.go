@@ -87,17 +87,19 @@ func (v *Vault) Doctor(ctx context.Context, fix bool) (*Diagnosis, error) {
 
 // writes looks for what killed writers left.
 func (d *doctor) writes(ctx context.Context, fix bool) error {
-	if d.Repo.Interrupted() {
-		if !fix {
-			d.find(vault.Error, "journal", "", "a write of lm was interrupted; the next write finishes or undoes it", "lm doctor --fix")
-		} else {
-			done, err := d.Repo.Recover(ctx)
-			if err != nil {
-				return err
-			}
-			if done {
-				d.Fixed = append(d.Fixed, "an interrupted write was finished or undone")
-			}
+	switch interrupted, unreadable := d.Repo.Interrupted(); {
+	case unreadable != nil:
+		d.find(vault.Error, "journal", d.shown(d.Repo.Journal()), "a write of lm was interrupted, and what it left cannot be read, so nothing can be written: "+unreadable.Error(),
+			"git status", "git fsck", "# if they find nothing wrong:", "rm "+vault.Quote(d.shown(d.Repo.Journal())))
+	case interrupted && !fix:
+		d.find(vault.Error, "journal", "", "a write of lm was interrupted; the next write finishes or undoes it", "lm doctor --fix")
+	case interrupted:
+		done, err := d.Repo.Recover(ctx)
+		if err != nil {
+			return err
+		}
+		if done {
+			d.Fixed = append(d.Fixed, "an interrupted write was finished or undone")
 		}
 	}
 	locks, err := d.Repo.Leftovers()

@@ -29,31 +29,51 @@ func (v *Vault) signer(named string) (ssh.Signer, func(), error) {
 }
 
 // sign signs a receipt where the vault requires it or the call names a key.
-// config and the allowed signers of at say whose key counts: one that does not
-// is refused before anything is written, as the receipt would count for nothing.
 func (v *Vault) sign(config *vault.Config, at loaded, r *vault.Receipt) error {
+	key, done, err := v.signing(config, at, r)
+	if err != nil || key == nil {
+		return err
+	}
+	defer done()
+	if r.Signature, err = signature.Sign(r.Canonical(), signature.Receipts, key); err != nil {
+		return fmt.Errorf("%w: %w", sshkeys.ErrNoKey, err)
+	}
+	_, err = signature.Verify(r.Canonical(), r.Signature, signature.Receipts)
+	return err
+}
+
+// maySign is sign but for the signature itself, which somebody may have to
+// confirm.
+func (v *Vault) maySign(config *vault.Config, at loaded, r *vault.Receipt) error {
+	key, done, err := v.signing(config, at, r)
+	if key != nil {
+		done()
+	}
+	return err
+}
+
+// signing is the key that is to sign a receipt; nil if it goes unsigned. config and
+// the allowed signers of at say whose key counts: one that does not is refused
+// before anything is written, as the receipt would count for nothing.
+func (v *Vault) signing(config *vault.Config, at loaded, r *vault.Receipt) (ssh.Signer, func(), error) {
 	required := config.Policy.Signatures == vault.SignaturesRequired
 	if !required && v.env.Key == "" {
-		return nil
+		return nil, nil, nil
 	}
 	key, done, err := v.signer(v.env.Key)
 	if err != nil {
 		if required {
 			err = fmt.Errorf("this vault requires signed receipts: %w", err)
 		}
-		return err
+		return nil, nil, err
 	}
-	defer done()
 	if required {
 		if err := v.mayuse(key.PublicKey(), config, at, r); err != nil {
-			return err
+			done()
+			return nil, nil, err
 		}
 	}
-	if r.Signature, err = signature.Sign(r.Canonical(), signature.Receipts, key); err != nil {
-		return fmt.Errorf("%w: %w", sshkeys.ErrNoKey, err)
-	}
-	_, err = signature.Verify(r.Canonical(), r.Signature, signature.Receipts)
-	return err
+	return key, done, nil
 }
 
 // mayuse says why a key may not sign a receipt, or nil.

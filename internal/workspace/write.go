@@ -388,10 +388,12 @@ func (s *session) receipt(config *vault.Config, a act) (*vault.Receipt, vault.Fi
 	if a.last != nil {
 		r.Seq, r.Prev = a.last.Seq+1, a.last.Hash()
 	}
-	if !a.dryRun {
-		if err := s.v.sign(config, s.head, r); err != nil {
-			return nil, vault.File{}, err
-		}
+	sign := s.v.sign
+	if a.dryRun {
+		sign = s.v.maySign
+	}
+	if err := sign(config, s.head, r); err != nil {
+		return nil, vault.File{}, err
 	}
 	receipt := r.File()
 	// Receipts are for ever: what cannot be read back is not written.

@@ -93,7 +93,7 @@ func (r *Repo) readJournal() (*journal, error) {
 	}
 	for _, f := range j.Files {
 		if err := checkPath(f.Path); err != nil {
-			return nil, fmt.Errorf("lm's journal %s: %w", r.journalPath(), err)
+			return nil, fmt.Errorf("%w: lm's journal %s: %w; if git status and git fsck find nothing wrong, remove it", ErrUnsupported, r.journalPath(), err)
 		}
 	}
 	return j, nil

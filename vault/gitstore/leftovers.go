@@ -58,5 +58,11 @@ func (r *Repo) locks() (map[string]fs.FileInfo, error) {
 }
 
 // Interrupted says whether a commit of lm was killed and is still to be
-// finished or undone: Recover does.
-func (r *Repo) Interrupted() bool { return isFile(r.journalPath()) || isFile(r.journalDraft()) }
+// finished or undone: Recover does, unless the error says that it cannot tell how.
+func (r *Repo) Interrupted() (bool, error) {
+	j, err := r.readJournal()
+	return j != nil || err != nil || isFile(r.journalDraft()), err
+}
+
+// Journal is the file in which a commit of lm says what it is about to do.
+func (r *Repo) Journal() string { return r.journalPath() }
