@@ -249,6 +249,19 @@ var forgeries = map[string]struct {
 		f.contest()
 		f.sh("git checkout two -- assets receipts 2>/dev/null && git commit -qm x")
 	}},
+	"a merge of one's own brings it back": {page3, "gave way to one that gave way to it in the merge", func(f *forger) {
+		f.contest()
+		f.sh(`own=$(git commit-tree -p two -p one -m "Merge one" "two^{tree}") && git reset -q --hard $(git commit-tree -p $own -p main -m "Merge main" "two^{tree}")`)
+	}},
+	"a merge of one's own brings it back, from the other side": {page3, "gave way to one that gave way to it in the merge", func(f *forger) {
+		f.contest()
+		f.sh(`own=$(git commit-tree -p two -p one -m "Merge one" "two^{tree}") && git reset -q --hard $(git commit-tree -p main -p $own -m "Merge own" "two^{tree}")`)
+	}},
+	"what gave way had been touched before": {page3, "was changed in commit", func(f *forger) {
+		f.contest()
+		f.sh("git branch kept && git checkout -q two && cp " + page3 + " .git/keep && echo '# x' >>" + page3 + " && git commit -qam x && cp .git/keep " + page3 + " && git commit -qam y")
+		f.sh("git reset -q --hard $(git commit-tree -p one -p two -m merge 'one^{tree}') && git reset -q --hard $(git commit-tree -p HEAD -p two -m again 'two^{tree}')")
+	}},
 	"a version is jumped": {page3, "version", func(f *forger) { f.forge(func(r *vault.Receipt) { r.Version = 7 }) }},
 	"a state that none becomes": {page3, "cannot become", func(f *forger) {
 		f.replace(pageFile, "status: approved", "status: draft")

@@ -18,7 +18,8 @@ type origin struct{ commit, before gitstore.Hash }
 type broke struct {
 	gitstore.Changed
 	commit, parent gitstore.Hash
-	gaveWay        bool // in a merge, to a receipt of the other side
+	gaveWay        bool          // in a merge, to a receipt of the other side
+	rival          gitstore.Hash // the merge in which that receipt had given way; "" if none
 }
 
 // history walks the receipts through all commits, parents first, and tells of
@@ -33,7 +34,9 @@ func (c *verifier) history() error {
 		c.unseen("the commits before %.12s, where this shallow clone ends: a receipt that was changed or removed there, and who was listed then; run: git fetch --unshallow", commit)
 	}
 	for _, b := range w.found {
-		c.tell(b)
+		if err := c.tell(b); err != nil {
+			return err
+		}
 	}
 	for file, f := range c.files {
 		from, ok := w.first[gitstore.Changed{Path: file[len("receipts/"):], After: gitstore.Hash(f.Object)}]
@@ -51,7 +54,7 @@ func (v *Vault) receiptsUpTo(commit gitstore.Hash) (*receiptWalk, error) {
 		folder, err := v.folderAt(commit)
 		return path.Join(folder, "receipts"), err
 	})
-	w := &receiptWalk{first: map[gitstore.Changed]origin{}, lost: map[gitstore.Changed]bool{}, removed: map[string]bool{}, told: map[gitstore.Changed]bool{}}
+	w := &receiptWalk{first: map[gitstore.Changed]origin{}, lost: map[gitstore.Changed]gitstore.Hash{}, removed: map[string]bool{}, told: map[gitstore.Changed]bool{}}
 	for _, p := range past {
 		if p.Cut {
 			w.cut(p)
@@ -63,8 +66,9 @@ func (v *Vault) receiptsUpTo(commit gitstore.Hash) (*receiptWalk, error) {
 }
 
 // tell makes a problem of a receipt that did not stay: an error, unless it is
-// back or gave way in a merge of two branches that had governed one asset.
-func (c *verifier) tell(b broke) {
+// back or gave way in a merge of two branches that had governed one asset. Where
+// two merges chose differently and neither knew of the other, none of them counts.
+func (c *verifier) tell(b broke) error {
 	file := "receipts/" + b.Path
 	now := gitstore.Hash(c.files[file].Object)
 	what := "changed"
@@ -74,7 +78,18 @@ func (c *verifier) tell(b broke) {
 	severity := vault.Error
 	message := fmt.Sprintf("this receipt was %s in commit %.12s", what, b.commit)
 	mend := fmt.Sprintf("receipts are never edited: git checkout %.12s -- %s", b.parent, c.v.inGit(file))
+	contested := false
+	if b.rival != "" {
+		knew, err := c.v.Repo.Reaches(b.commit, b.rival)
+		if err != nil {
+			return err
+		}
+		contested = !knew
+	}
 	switch {
+	case contested:
+		message = fmt.Sprintf("in the merge %.12s this receipt gave way to one that gave way to it in the merge %.12s", b.commit, b.rival)
+		mend = "nothing says which of the two was approved: go back to before these merges met, and merge again on top of the one that is right"
 	case b.gaveWay:
 		severity, message = vault.Warning, fmt.Sprintf("in the merge %.12s this receipt of one side gave way to the other side's", b.commit)
 		mend = "see that the other side was the one to keep; nothing else has to be done"
@@ -82,6 +97,7 @@ func (c *verifier) tell(b broke) {
 		severity, message, mend = vault.Warning, message+" and is back as it was", "nothing has to be done; know that it counted for something else in between"
 	}
 	c.out.Problems = append(c.out.Problems, vault.Problem{Severity: severity, Path: file, Line: 1, Column: 1, Message: message, Mend: mend})
+	return nil
 }
 
 // receiptWalk follows receipts from commit to commit.
@@ -89,8 +105,8 @@ type receiptWalk struct {
 	// first says where a file was added with these bytes (Path and After), as
 	// something that was not there before.
 	first map[gitstore.Changed]origin
-	// lost are those of first (Path and After) that gave way in a merge.
-	lost    map[gitstore.Changed]bool
+	// lost are those of first (Path and After) that gave way, and in which merge.
+	lost    map[gitstore.Changed]gitstore.Hash
 	removed map[string]bool
 	told    map[gitstore.Changed]bool
 	found   []broke
@@ -120,21 +136,25 @@ func (w *receiptWalk) step(p gitstore.Past) {
 			}
 		}
 		for _, f := range changed {
-			mark := gitstore.Changed{Path: f.Path, Before: f.Before}
-			if f.Before == "" || !w.isFirst(f.Path, f.Before) || w.told[mark] {
+			if f.Before == "" || !w.stands(f.Path, f.Before) {
 				continue
 			}
-			w.told[mark] = true
-			gaveWay := forks[path.Dir(f.Path)] && w.sameAsOther(p, i, f)
-			if gaveWay {
+			b := broke{Changed: f, commit: p.Commit, parent: p.Parents[i]}
+			if w.sameAsOther(p, i, f) {
+				b.gaveWay, b.rival = forks[path.Dir(f.Path)], w.lost[gitstore.Changed{Path: f.Path, After: f.After}]
+			}
+			if b.gaveWay {
 				lost = append(lost, gitstore.Changed{Path: f.Path, After: f.Before})
 			}
-			w.removed[f.Path] = w.removed[f.Path] || f.After == "" && !gaveWay
-			w.found = append(w.found, broke{f, p.Commit, p.Parents[i], gaveWay})
+			w.removed[f.Path] = w.removed[f.Path] || f.After == "" && !b.gaveWay
+			if mark := (gitstore.Changed{Path: f.Path, Before: f.Before}); !w.told[mark] {
+				w.told[mark] = true
+				w.found = append(w.found, b)
+			}
 		}
 	}
 	for _, l := range lost {
-		w.lost[l] = true
+		w.lost[l] = p.Commit
 	}
 	for _, changed := range p.Changed[:1] {
 		for _, f := range changed {
@@ -159,7 +179,7 @@ func (w *receiptWalk) isFirst(file string, blob gitstore.Hash) bool {
 // stands says whether a file was added with these bytes and has not given way
 // since: what gave way once takes nobody's place again.
 func (w *receiptWalk) stands(file string, blob gitstore.Hash) bool {
-	return w.isFirst(file, blob) && !w.lost[gitstore.Changed{Path: file, After: blob}]
+	return w.isFirst(file, blob) && w.lost[gitstore.Changed{Path: file, After: blob}] == ""
 }
 
 // sameAsOther says whether a merge took a file, or its absence, from another
