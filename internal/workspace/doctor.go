@@ -90,7 +90,7 @@ func (d *doctor) writes(ctx context.Context, fix bool) error {
 	switch interrupted, unreadable := d.Repo.Interrupted(); {
 	case unreadable != nil:
 		d.find(vault.Error, "journal", d.shown(d.Repo.Journal()), "a write of lm was interrupted, and what it left cannot be read, so nothing can be written: "+unreadable.Error(),
-			"git status", "git fsck", "# if they find nothing wrong:", "rm "+vault.Quote(d.shown(d.Repo.Journal())))
+			"git status", "git fsck", "# if they find nothing wrong:", "rm "+vault.Quote(d.Repo.Journal()))
 	case interrupted && !fix:
 		d.find(vault.Error, "journal", "", "a write of lm was interrupted; the next write finishes or undoes it", "lm doctor --fix")
 	case interrupted:
@@ -104,7 +104,7 @@ func (d *doctor) writes(ctx context.Context, fix bool) error {
 	}
 	locks, err := d.Repo.Leftovers()
 	for _, path := range locks {
-		d.find(vault.Error, "lock", d.shown(path), "Git's lock is held, so nothing can be written; if no Git command is running, a killed one left it", "rm "+vault.Quote(d.shown(path)))
+		d.find(vault.Error, "lock", d.shown(path), "Git's lock is held, so nothing can be written; if no Git command is running, a killed one left it", "rm "+vault.Quote(path))
 	}
 	return err
 }

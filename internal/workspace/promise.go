@@ -98,7 +98,11 @@ func (c *checker) excluded(p vault.Promise) {
 	case why == noAsset:
 		c.broken(p.Place, field, "correct the id, or remove the line", "expected out (%s), and %s", p.Want, noAsset)
 	case why != p.Want && !strings.HasPrefix(why, p.Want+": "):
-		c.broken(p.Place, field, c.look(p.ID), "expected out (%s), is out for another reason: %s", p.Want, why)
+		mend := c.look(p.ID)
+		if _, hidden := c.unread[p.ID]; hidden {
+			mend = "write " + vault.Hidden + ", or let its visibility or its acl show it to this subject"
+		}
+		c.broken(p.Place, field, mend, "expected out (%s), is out for another reason: %s", p.Want, why)
 	}
 }
 
