@@ -279,9 +279,19 @@ func (c *verifier) entitled(id vault.ID, chain vault.Chain, known []*vault.Facts
 func (v *Vault) wrote(id vault.ID, chain vault.Chain, config *vault.Config, upTo gitstore.Hash) (wrote, complete bool, err error) {
 	r, stop := chain.Last(), ""
 	if len(chain) > 1 {
-		last := chain[len(chain)-2]
-		if stop = v.inRepo(vault.ReceiptPath(last.Subject, last.Seq)); last.To != vault.StatusApproved && slices.Contains(last.Authors, string(r.Actor)) {
+		if last := chain[len(chain)-2]; last.To != vault.StatusApproved && slices.Contains(last.Authors, string(r.Actor)) {
 			return true, true, nil
+		}
+	}
+	for _, before := range slices.Backward(chain[:len(chain)-1]) { // a squash may have joined some with the last
+		file := v.inRepo(vault.ReceiptPath(before.Subject, before.Seq))
+		there, err := v.Repo.Exists(upTo, file)
+		if err != nil {
+			return false, false, err
+		}
+		if there {
+			stop = file
+			break
 		}
 	}
 	places, err := v.places(&loaded{Snapshot: Snapshot{Commit: upTo}}, id)
