@@ -162,19 +162,29 @@ func (j *judge) assets() {
 }
 
 // version: what a receipt governed has its version, and what waits may keep the
-// last one's or be one more. Before the first receipt, which takes it over, the
-// version is what the file says; what a broken chain says of it counts for nothing.
+// last one's, or the base's where there is none, or be one more. That of a new asset
+// is what its file says, as the first receipt takes that over; what a broken chain
+// says counts for nothing.
 func (j *judge) version(a *vault.Asset) {
 	chain := j.head.s.Chain(a.ID)
 	if len(chain) == 0 {
 		chain = j.base.s.Chain(a.ID) // governed there since
 	}
-	last := chain.Last()
-	if last == nil || chain.Check(j.config.Project, "asset/"+string(a.ID)) != nil {
+	last, source := chain.Last(), "what its receipts say"
+	if chain.Check(j.config.Project, "asset/"+string(a.ID)) != nil {
 		return
 	}
-	least, most := last.Version, last.Version
-	if last.Digest != a.Digest {
+	var digest vault.Digest
+	var least int
+	if base, known := j.base.s.Asset(a.ID); last != nil {
+		digest, least = last.Digest, last.Version
+	} else if known {
+		digest, least, source = base.Digest, base.StatedVersion, "what the base says"
+	} else {
+		return
+	}
+	most := least
+	if digest != a.Digest {
 		most++
 	}
 	line, column := a.Place("version")
@@ -184,7 +194,7 @@ func (j *judge) version(a *vault.Asset) {
 			want = fmt.Sprintf("%d or %d", least, most)
 		}
 		j.problems = append(j.problems, vault.Problem{Severity: vault.Error, Path: a.KeyFile(), Line: max(line, 1), Column: max(column, 1), Field: "version",
-			Message: fmt.Sprintf("it says version %d, and what its receipts say makes it %s", a.StatedVersion, want), Mend: "write that, or leave it to lm asset govern"})
+			Message: fmt.Sprintf("it says version %d, and %s makes it %s", a.StatedVersion, source, want), Mend: "write that, or leave it to lm asset govern"})
 	}
 }
 
