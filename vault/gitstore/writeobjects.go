@@ -16,6 +16,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
+// greatTree is the size in bytes from which a tree is stored as it is: most of it are
+// ids, of which deflate saves little and which the next reader, who is near, would
+// wait for. git gc packs it like any other.
+const greatTree = 64 << 10
+
 // writeObject stores an object as a loose file, down to the disk.
 func (r *Repo) writeObject(kind plumbing.ObjectType, data []byte) (Hash, error) {
 	id := plumbing.ComputeHash(kind, data).String()
@@ -28,7 +33,11 @@ func (r *Repo) writeObject(kind plumbing.ObjectType, data []byte) (Hash, error) 
 		return "", err
 	}
 	var b bytes.Buffer
-	z, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)
+	level := zlib.BestSpeed
+	if kind == plumbing.TreeObject && len(data) >= greatTree {
+		level = zlib.NoCompression
+	}
+	z, err := zlib.NewWriterLevel(&b, level)
 	if err != nil {
 		return "", err
 	}
