@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"gopkg.in/yaml.v3"
@@ -69,8 +70,10 @@ func rank(key string, order []string) int {
 }
 
 // plainLines are lines of text without blanks at their ends and without
-// control characters.
-var plainLines = regexp.MustCompile(`^(?:[^\s\pZ\pC](?:[^\pC\n]*[^\s\pZ\pC])?\n)*[^\s\pZ\pC](?:[^\pC\n]*[^\s\pZ\pC])?\n?$`)
+// control characters. Its classes take long to make, and few commands write text.
+var plainLines = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[^\s\pZ\pC](?:[^\pC\n]*[^\s\pZ\pC])?\n)*[^\s\pZ\pC](?:[^\pC\n]*[^\s\pZ\pC])?\n?$`)
+})
 
 // odd are the characters that YAML takes for line breaks or refuses.
 func odd(r rune) bool {
@@ -83,7 +86,7 @@ func keyNode(key string) *yaml.Node { return stringNode(key) }
 func stringNode(value string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(value)
-	if n.Style == yaml.LiteralStyle && !plainLines.MatchString(value) || strings.ContainsFunc(value, odd) {
+	if n.Style == yaml.LiteralStyle && !plainLines().MatchString(value) || strings.ContainsFunc(value, odd) {
 		n.Style = yaml.DoubleQuotedStyle // yaml.v3 writes some such strings as what reads back differently
 	}
 	if timeLike(value) {

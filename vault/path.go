@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
+// idPattern is what every id looks like.
+const idPattern = `^[a-z0-9][a-z0-9._-]{0,127}$`
+
 var (
-	idForm  = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,127}$`)
+	idForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(idPattern) }) // as long to make as all others
 	uriForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:[^\s]*$`)
 	device  = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)`)
 )
@@ -15,7 +19,7 @@ var (
 // CheckID says why id cannot name an asset, or nil (format.md §1).
 func CheckID(id string) error {
 	switch {
-	case !idForm.MatchString(id):
+	case !idForm().MatchString(id):
 		return fmt.Errorf("%q is no id: a to z, 0 to 9, then also . _ and -, up to 128 in all", id)
 	case strings.HasSuffix(id, "."):
 		return fmt.Errorf("%q is no id: it ends in a dot", id)

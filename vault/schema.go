@@ -84,7 +84,7 @@ func timeSchema() schema {
 }
 
 func idSchema() schema {
-	s := textLike(idForm.String())
+	s := textLike(idPattern)
 	s["not"] = schema{"type": "string", "pattern": `\.$|^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)`}
 	return s
 }
@@ -209,7 +209,7 @@ var payloadSchemas = map[Type]schema{
 
 func loadoutSchema() schema {
 	id := idSchema()
-	ids := schema{"pattern": idForm.String()}
+	ids := schema{"pattern": idPattern}
 	withMode := schema{"type": "object", "propertyNames": ids, "additionalProperties": wordSchema(Modes), "minProperties": 1, "maxProperties": 1}
 	query := textSchema()
 	delete(query, "pattern") // "" asks for what is bound
