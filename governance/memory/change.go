@@ -131,6 +131,9 @@ func Supersede(id, replacement string, by Principal, records []Record, now time.
 		if !r.IsRecallable() || r.ID == id {
 			return nil, refuse(agentprotocol.ErrCodeValidationFailed, "%s cannot stand for %s: it is %s", replacement, id, r.State)
 		}
+		if r.IsExpired(now) {
+			return nil, refuse(agentprotocol.ErrCodeValidationFailed, "%s cannot stand for %s: its time has passed (%s)", replacement, id, r.ExpiresAt.Format(time.RFC3339))
+		}
 		if r.SupersedesID == "" {
 			r.SupersedesID, r.UpdatedAt = id, now
 			b.steps = append(b.steps, Step{Record: r, From: r.State, Kind: superseded})
@@ -205,6 +208,9 @@ func Resolve(id string, supersede []string, keepBoth bool, by Principal, records
 	}
 	if r.State != agentprotocol.LifecycleConflicted {
 		return nil, refuse(agentprotocol.ErrCodeValidationFailed, "%s is %s, and in no conflict", id, r.State)
+	}
+	if r.IsExpired(now) {
+		return nil, refuse(agentprotocol.ErrCodeValidationFailed, "the time of %s has passed (%s), so it settles nothing; run: lm memory supersede %s", id, r.ExpiresAt.Format(time.RFC3339), id)
 	}
 	others := r.ConflictsWith
 	switch {

@@ -193,11 +193,11 @@ func titleOf(subject, summary string) string {
 // memories looks for conflicts, what has expired or is old, and what feedback
 // says.
 func (b *inbox) memories(ctx context.Context) error {
-	updated := map[string]time.Time{}
+	known := map[string]memory.Record{}
 	before := len(b.out.Items)
 	err := b.v.withMemories(ctx, b.at, func(x *memories) (err error) {
 		b.out.Items = b.out.Items[:before]
-		if updated, err = b.records(x); err == nil {
+		if known, err = b.records(x); err == nil {
 			err = b.contradictions(x)
 		}
 		return err
@@ -205,8 +205,8 @@ func (b *inbox) memories(ctx context.Context) error {
 	if err == nil && b.behind {
 		err = b.v.withMemories(ctx, loaded{Snapshot: b.reads}, func(x *memories) error {
 			for _, c := range x.candidates(nil) {
-				if _, here := updated[c.Record.ID]; !here && b.reaches(c.Record.Scope, c.Record.CreatorID) {
-					updated[c.Record.ID], b.ahead[c.Record.ID] = c.Record.UpdatedAt, true
+				if _, here := known[c.Record.ID]; !here && b.reaches(c.Record.Scope, c.Record.CreatorID) {
+					known[c.Record.ID], b.ahead[c.Record.ID] = c.Record, true
 				}
 			}
 			return nil
@@ -222,7 +222,7 @@ func (b *inbox) memories(ctx context.Context) error {
 			}
 		}
 	}
-	return b.feedback(updated)
+	return b.feedback(known)
 }
 
 // merge is the command that brings HEAD what agents read.
@@ -245,26 +245,33 @@ func (b *inbox) contradictions(x *memories) error {
 		}
 		for i, r := range confirmed {
 			for _, later := range confirmed[i+1:] {
-				if b.sameScope(r.Scope, r.CreatorID, later.Scope, later.CreatorID) && memory.Contradicts(r, later, b.now) {
-					b.add("conflict", r.ID, titleOf(r.Subject, r.Summary), "says something else than "+later.ID+", and both are confirmed", b.change(&r, "lm memory supersede "+r.ID+" --by "+later.ID))
-					break
+				if !b.sameScope(r.Scope, r.CreatorID, later.Scope, later.CreatorID) || !memory.Contradicts(r, later, b.now) || b.keptBoth(r.ID, later.ID) {
+					continue
 				}
+				command := "lm memory supersede " + r.ID
+				_, first, err := b.recordDoc(r.ID)
+				_, second, err2 := b.recordDoc(later.ID)
+				if err == nil && err2 == nil && first == second { // on one branch, where one can name the other
+					command += " --by " + later.ID
+				}
+				b.add("conflict", r.ID, titleOf(r.Subject, r.Summary), "says something else than "+later.ID+", and both are confirmed", b.change(&r, command))
+				break
 			}
 		}
 	}
 	return nil
 }
 
-// records looks at each memory, and gives the time of its last change by id.
-func (b *inbox) records(x *memories) (map[string]time.Time, error) {
+// records looks at each memory, and gives all by id.
+func (b *inbox) records(x *memories) (map[string]memory.Record, error) {
 	told := map[string]bool{}
-	updated := map[string]time.Time{}
+	known := map[string]memory.Record{}
 	for _, c := range x.candidates(nil) {
 		r := c.Record
 		if !b.reaches(r.Scope, r.CreatorID) {
 			continue
 		}
-		updated[r.ID] = r.UpdatedAt
+		known[r.ID] = r
 		title := titleOf(r.Subject, "")
 		if title == "" {
 			full, err := x.record(c.Place)
@@ -274,6 +281,8 @@ func (b *inbox) records(x *memories) (map[string]time.Time, error) {
 			title = titleOf(full.Summary, "")
 		}
 		switch {
+		case r.State == agentprotocol.LifecycleConflicted && r.IsExpired(b.now):
+			b.add("expired", r.ID, title, "its time ended at "+r.ExpiresAt.Format(time.RFC3339)+", and it is in conflict", b.change(&r, "lm memory supersede "+r.ID))
 		case r.State == agentprotocol.LifecycleConflicted && !told[r.ID]:
 			full, err := x.record(c.Place)
 			if err != nil {
@@ -289,24 +298,26 @@ func (b *inbox) records(x *memories) (map[string]time.Time, error) {
 			b.add("stale", r.ID, title, fmt.Sprintf("nobody touched it for %d days", int(b.now.Sub(r.UpdatedAt)/(24*time.Hour))), b.change(&r, "lm memory expire "+r.ID))
 		}
 	}
-	return updated, nil
+	return known, nil
 }
 
 // feedback since a memory was changed last; that it was useful asks for nothing.
-func (b *inbox) feedback(updated map[string]time.Time) error {
+func (b *inbox) feedback(known map[string]memory.Record) error {
 	docs, err := read[agentprotocol.Feedback](b.v, b.tip, memoryfile.Feedbacks)
 	if err != nil {
 		return err
 	}
 	for _, d := range docs {
 		f := d.DTO
-		at, known := updated[f.MemoryID]
-		if f.Kind == agentprotocol.FeedbackUseful || !b.reaches(f.Scope, f.Principal.PrincipalID) || f.MemoryID != "" && (!known || f.CreatedAt.Before(at)) {
+		r, there := known[f.MemoryID]
+		if f.Kind == agentprotocol.FeedbackUseful || !b.reaches(f.Scope, f.Principal.PrincipalID) || f.MemoryID != "" && (!there || f.CreatedAt.Before(r.UpdatedAt)) {
 			continue
 		}
 		command := "lm feedback list"
 		if f.MemoryID != "" {
-			command = b.change(&memory.Record{ID: f.MemoryID, Scope: f.Scope}, "lm memory expire "+f.MemoryID)
+			if command = b.change(&r, "lm memory expire "+r.ID); r.State == agentprotocol.LifecycleConflicted {
+				command = b.change(&r, "lm memory resolve "+r.ID)
+			}
 			if f.Kind == agentprotocol.FeedbackIrrelevant || f.Kind == agentprotocol.FeedbackScopeTooWide {
 				command = "lm memory show " + f.MemoryID
 			}

@@ -2,7 +2,9 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"longmemory.dev/lm/agentprotocol"
@@ -189,13 +191,17 @@ func (g *gathered) on(steps []memory.Step, branch bool) error {
 // gather reads records by id, and those that they are in conflict with. Each has
 // to count.
 func (m *remembering) gather(ids []string) (*gathered, error) {
+	asked := len(ids)
 	g := &gathered{docs: map[string]recordDoc{}, branch: map[string]bool{}, name: m.config.Policy.Memory.Branch}
-	for todo := ids; len(todo) > 0; todo = todo[1:] {
+	for i, todo := 0, ids; len(todo) > 0; i, todo = i+1, todo[1:] {
 		id := todo[0]
 		if g.docs[id] != nil {
 			continue
 		}
 		d, onBranch, err := m.recordDoc(id)
+		if i >= asked && (errors.Is(err, ErrNotFound) || len(vault.Problems(err)) > 0) {
+			continue // what is gone, or counts for nothing, is in no conflict any more
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -273,6 +279,10 @@ type ChangedMemory struct {
 
 // changeMemory takes steps on records and writes them where they lie.
 func (v *Vault) changeMemory(ctx context.Context, ids []string, verb, reason string, decide func(m *remembering, records []memory.Record) ([]memory.Step, error)) (*ChangedMemory, error) {
+	return anew(func() (*ChangedMemory, error) { return v.changeMemoryOnce(ctx, ids, verb, reason, decide) })
+}
+
+func (v *Vault) changeMemoryOnce(ctx context.Context, ids []string, verb, reason string, decide func(m *remembering, records []memory.Record) ([]memory.Step, error)) (*ChangedMemory, error) {
 	m, err := v.remember(true, agentprotocol.Principal{})
 	if err != nil {
 		return nil, err
@@ -306,9 +316,7 @@ func (v *Vault) changeMemory(ctx context.Context, ids []string, verb, reason str
 		return nil, agentprotocol.NewStableError(agentprotocol.ErrCodeApprovalRequired, ids[0]+" was confirmed by a person, and an agent writes to the memory branch alone; a person changes it")
 	}
 	w := m.write(verb+" "+ids[0], branch)
-	for _, d := range known.docs {
-		w.reads = append(w.reads, d.File.Path)
-	}
+	w.reads = append(w.reads, memoryfile.Records.In())
 	if err := w.steps(steps, known.docs, reason); err != nil {
 		return nil, err
 	}
@@ -373,6 +381,27 @@ func (v *Vault) ExpireMemory(ctx context.Context, id, reason string) (*ChangedMe
 	})
 }
 
+// keptBoth says whether somebody decided that two records do not contradict each
+// other: one act resolved a conflict for both.
+func (m *remembering) keptBoth(a, b string) bool {
+	resolved := func(id string) (at []time.Time) {
+		for _, commit := range []gitstore.Hash{m.at.Commit, m.tip} {
+			chain, err := m.v.chainOf(commit, m.config, memoryfile.Records.SubjectOf(id))
+			if err != nil {
+				continue
+			}
+			for _, r := range chain {
+				if r.Kind == memoryfile.MemoryResolved && r.To == vault.Status(agentprotocol.LifecycleConfirmed) {
+					at = append(at, r.At)
+				}
+			}
+		}
+		return at
+	}
+	first := resolved(a)
+	return slices.ContainsFunc(resolved(b), func(at time.Time) bool { return slices.ContainsFunc(first, at.Equal) })
+}
+
 // RestoreMemory confirms a record again; expires nil keeps its time, zero takes
 // it away.
 func (v *Vault) RestoreMemory(ctx context.Context, id string, expires *time.Time, reason string) (*ChangedMemory, error) {
@@ -382,6 +411,7 @@ func (v *Vault) RestoreMemory(ctx context.Context, id string, expires *time.Time
 		if err != nil {
 			return nil, err
 		}
+		related = slices.DeleteFunc(related, func(other memory.Record) bool { return m.keptBoth(id, other.ID) })
 		return memory.Restore(id, expires, m.principal, records, related, m.now)
 	})
 }

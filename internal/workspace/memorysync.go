@@ -161,13 +161,14 @@ func (m *remembering) join(ctx context.Context, theirs gitstore.Hash, out *Synce
 	return err
 }
 
-// all are the branch's files of this vault, by path.
+// all are the branch's files, by path in the repository: other vaults of it may keep
+// theirs there, too.
 func (m *remembering) all(commit gitstore.Hash) (map[string]vault.File, error) {
 	out := map[string]vault.File{}
 	if commit == "" {
 		return out, nil
 	}
-	files, err := m.v.Repo.Files(commit, m.v.Prefix, maxConfig, only(memoryfile.Folder, "receipts"))
+	files, err := m.v.Repo.Files(commit, "", maxConfig, nil)
 	if errors.Is(err, gitstore.ErrNotFound) {
 		return out, nil
 	}
@@ -202,10 +203,12 @@ func settledHere(id string, ours, theirs map[string]vault.File) bool {
 			if idOfPath(p) != id {
 				continue
 			}
-			if !strings.HasPrefix(p, "receipts/") {
+			at := receiptsAt(p)
+			if at < 0 {
 				there = true
 				continue
 			}
+			f.Path = p[at:]
 			if r, err := vault.ParseReceipt(f); err == nil && r.Seq > seq {
 				seq, kind = r.Seq, r.Actor.Kind()
 			}
@@ -238,9 +241,9 @@ func (m *remembering) merge(c *gitstore.Change, base, ours, theirs map[string]va
 			return
 		}
 		out.Pulled++
-		c.Files[m.v.inRepo(p)] = nil
+		c.Files[p] = nil
 		if there {
-			c.Files[m.v.inRepo(p)] = f.Data
+			c.Files[p] = f.Data
 		}
 	}
 	for _, p := range changed {
@@ -264,9 +267,12 @@ func (m *remembering) merge(c *gitstore.Change, base, ours, theirs map[string]va
 	slices.Sort(out.Kept)
 }
 
+// receiptsAt is where the path of a receipt begins in its vault; negative: it is none.
+func receiptsAt(p string) int { return strings.Index("/"+p, "/receipts/") }
+
 // idOfPath is the document that a file of the branch belongs to.
 func idOfPath(p string) string {
-	if strings.HasPrefix(p, "receipts/") {
+	if receiptsAt(p) >= 0 {
 		return path.Base(path.Dir(p))
 	}
 	return strings.TrimSuffix(path.Base(p), ".yaml")

@@ -209,6 +209,9 @@ func (m *remembering) upToDate(ctx context.Context, p agentprotocol.Proposal, re
 	if m.reads.Commit == "" || m.reads.Commit == m.at.Commit {
 		return nil
 	}
+	if has, err := m.v.Repo.Reaches(m.at.Commit, m.reads.Commit); err != nil || has {
+		return err // what is missing here was taken out of use here
+	}
 	there := *m
 	there.at = loaded{Snapshot: m.reads}
 	others, err := there.related(ctx, p)
