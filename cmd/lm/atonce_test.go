@@ -148,3 +148,28 @@ func TestAgentsAtOnce(t *testing.T) {
 	}
 	f.lm(0, "verify")
 }
+
+// TestRestoresAtOnce: two memories that contradict each other are not both brought
+// back, whoever is faster.
+func TestRestoresAtOnce(t *testing.T) {
+	f := newForger(t)
+	for round := range 4 {
+		var ids []string
+		for _, object := range []string{"a", "b"} {
+			t.Setenv("LM_IDENTITY", "agent:"+object)
+			id := f.propose("--subject", fmt.Sprintf("db %d", round), "--object", object)
+			t.Setenv("LM_IDENTITY", "")
+			f.lm(0, "memory", "approve", id, "--reason", "yes")
+			ids = append(ids, "mem_"+strings.TrimPrefix(id, "prop_"))
+			f.lm(0, "memory", "expire", ids[len(ids)-1], "--reason", "no")
+		}
+		var calls [][]string
+		for _, id := range ids {
+			calls = append(calls, []string{"memory", "restore", id, "--reason", "yes"})
+		}
+		if codes := f.atOnce(calls...); !slices.Equal(codes, []int{0, exitConflict}) {
+			t.Errorf("exit codes %d, want 0 and %d", codes, exitConflict)
+		}
+	}
+	f.lm(0, "verify")
+}

@@ -366,3 +366,20 @@ func TestNobodyElseChangesWhatIsConfirmed(t *testing.T) {
 	_, err = memory.Supersede("mem_9", "", agent, records, now)
 	wantCode(t, "supersede nothing", err, "validation_failed")
 }
+
+// What time took out of use stands for nothing, and settles no conflict.
+func TestWhatHasExpiredSettlesNothing(t *testing.T) {
+	alice, past := person(t, "user:alice"), now.Add(-time.Hour)
+	in := func(id, object, with string, expires *time.Time) memory.Record {
+		return record(id, "a", object, func(r *memory.Record) {
+			r.State, r.ConflictsWith, r.ExpiresAt = "conflicted", []string{with}, expires
+		})
+	}
+	records := []memory.Record{in("mem_1", "1", "mem_2", &past), in("mem_2", "2", "mem_1", nil)}
+	_, err := memory.Resolve("mem_1", nil, false, alice, records, now)
+	wantCode(t, "resolve what has expired", err, "validation_failed")
+	_, err = memory.Supersede("mem_2", "mem_1", alice, records, now)
+	wantCode(t, "supersede by what has expired", err, "validation_failed")
+	_, err = memory.Supersede("mem_1", "", alice, records, now)
+	wantCode(t, "supersede what has expired", err, "")
+}
