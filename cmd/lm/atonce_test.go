@@ -173,3 +173,20 @@ func TestRestoresAtOnce(t *testing.T) {
 	}
 	f.lm(0, "verify")
 }
+
+// TestApproveBesideReject: of an approval and a rejection at once one holds.
+func TestApproveBesideReject(t *testing.T) {
+	f := newForger(t)
+	for range 4 {
+		t.Setenv("LM_IDENTITY", "agent:a")
+		id := f.propose()
+		t.Setenv("LM_IDENTITY", "")
+		if codes := f.atOnce([]string{"memory", "approve", id, "--reason", "yes"}, []string{"memory", "reject", id, "--reason", "no"}); !slices.Equal(codes, []int{0, exitConflict}) {
+			t.Errorf("exit codes %d, want 0 and %d", codes, exitConflict)
+		}
+	}
+	if out := f.lm(0, "inbox"); strings.Contains(out, "elsewhere") {
+		t.Errorf("both hold:\n%s", out)
+	}
+	f.lm(0, "verify")
+}

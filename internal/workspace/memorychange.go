@@ -35,7 +35,7 @@ type ApprovedMemory struct {
 // It is decided on all records as they are: where another act comes between, it is
 // decided anew.
 func (v *Vault) Approve(ctx context.Context, id string, a memory.Approval, reason string) (*ApprovedMemory, error) {
-	return anew(func() (*ApprovedMemory, error) { return v.approve(ctx, id, a, reason) })
+	return anew(ctx, v, func() (*ApprovedMemory, error) { return v.approve(ctx, id, a, reason) })
 }
 
 func (v *Vault) approve(ctx context.Context, id string, a memory.Approval, reason string) (*ApprovedMemory, error) {
@@ -134,6 +134,10 @@ func (m *remembering) needsReason(reason string) error {
 
 // Reject ends a proposal with a reason, on the memory branch.
 func (v *Vault) Reject(ctx context.Context, id, reason string) (*Proposed, error) {
+	return anew(ctx, v, func() (*Proposed, error) { return v.reject(ctx, id, reason) })
+}
+
+func (v *Vault) reject(ctx context.Context, id, reason string) (*Proposed, error) {
 	m, err := v.remember(true, agentprotocol.Principal{})
 	if err != nil {
 		return nil, err
@@ -279,7 +283,7 @@ type ChangedMemory struct {
 
 // changeMemory takes steps on records and writes them where they lie.
 func (v *Vault) changeMemory(ctx context.Context, ids []string, verb, reason string, decide func(m *remembering, records []memory.Record) ([]memory.Step, error)) (*ChangedMemory, error) {
-	return anew(func() (*ChangedMemory, error) { return v.changeMemoryOnce(ctx, ids, verb, reason, decide) })
+	return anew(ctx, v, func() (*ChangedMemory, error) { return v.changeMemoryOnce(ctx, ids, verb, reason, decide) })
 }
 
 func (v *Vault) changeMemoryOnce(ctx context.Context, ids []string, verb, reason string, decide func(m *remembering, records []memory.Record) ([]memory.Step, error)) (*ChangedMemory, error) {

@@ -5,8 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"longmemory.dev/lm/agentprotocol"
 	"longmemory.dev/lm/governance/memory"
@@ -35,15 +40,33 @@ type Proposed struct {
 // in one commit. Of p the id, time and principal are set here; what it states of
 // the principal may narrow it. draft keeps it unreviewed.
 func (v *Vault) Propose(ctx context.Context, p agentprotocol.Proposal, draft bool) (*Proposed, error) {
-	return anew(func() (*Proposed, error) { return v.propose(ctx, p, draft) })
+	return anew(ctx, v, func() (*Proposed, error) { return v.propose(ctx, p, draft) })
 }
 
 // decisions is how often an act is decided at most.
 const decisions = 16
 
+// memoryWait is how long a decision waits for the one before it.
+const memoryWait = 20 * time.Second
+
 // anew decides on an act, and again where another one came between: each is decided
-// on all that was there before it.
-func anew[T any](decide func() (T, error)) (out T, err error) {
+// on all that was there before it, on the memory branch and on the one that is checked
+// out. Within a clone a lock keeps them apart; where none can be had, as nothing can be
+// written, the act says so itself.
+func anew[T any](ctx context.Context, v *Vault, decide func() (T, error)) (out T, err error) {
+	if v.Repo != nil {
+		file := filepath.Join(v.Repo.CommonDir(), "lm", "memory.lock")
+		wait, cancel := context.WithTimeout(ctx, memoryWait)
+		defer cancel()
+		if os.MkdirAll(filepath.Dir(file), 0o700) == nil {
+			lock := flock.New(file)
+			_, err := lock.TryLockContext(wait, 5*time.Millisecond)
+			defer lock.Close()
+			if errors.Is(err, context.DeadlineExceeded) {
+				return out, fmt.Errorf("%w: another lm decides on memories since %s; try again", ErrConflict, memoryWait)
+			}
+		}
+	}
 	for range decisions {
 		if out, err = decide(); !errors.Is(err, gitstore.ErrMoved) {
 			break
@@ -319,7 +342,7 @@ func (w *remembered) stepped(r memory.Record, now, before recordDoc) (recordDoc,
 
 // Submit reviews a draft of the caller's own.
 func (v *Vault) Submit(ctx context.Context, id string) (*Proposed, error) {
-	return anew(func() (*Proposed, error) { return v.submit(ctx, id) })
+	return anew(ctx, v, func() (*Proposed, error) { return v.submit(ctx, id) })
 }
 
 func (v *Vault) submit(ctx context.Context, id string) (*Proposed, error) {
